@@ -1,0 +1,42 @@
+# Two things to know: `make demo` shows it work, `make test` checks all of it.
+VENV ?= .venv
+PYTHON ?= python3
+BIN = $(VENV)/bin
+
+.PHONY: help demo test lint types benchmark clean
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
+
+demo: $(VENV)/.installed-demo  ## make .venv, install, run `leastways demo`
+	$(BIN)/leastways demo
+
+test: $(VENV)/.installed-test  ## make .venv with the test extras, run the whole test suite
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed-test  ## ruff: style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test  ## mypy, strict
+	$(BIN)/mypy
+
+benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)
+	$(BIN)/python -m benchmarks.cols
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# The stamps make a second run do nothing, so it works offline.
+$(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[plots]'
+	touch $@
+
+$(VENV)/.installed-test: pyproject.toml requirements-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -r requirements-dev.txt -e '.[test]'
+	touch $@ $(VENV)/.installed-demo
