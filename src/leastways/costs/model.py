@@ -1,0 +1,161 @@
+"""From people and what they told us to sampled cost functions, ready for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs.distribution import CostDistribution
+from leastways.costs.percentiles import Percentiles
+from leastways.costs.preferences import Preferences, preference_tables
+from leastways.kernels.rules import RuleTables
+from leastways.kernels.tables import Tables, draw_profiles
+from leastways.rng import Keys, stream
+from leastways.schema import Encoded, Schema
+from leastways.schema.codec import levels_of, slots_used
+from leastways.schema.consistency import clauses_of
+from leastways.schema.rules import AtMost, Linked
+
+
+@dataclass(frozen=True)
+class CostSamples:
+    """M cost functions for each of some people, and the rules those people are under."""
+
+    tables: Tables
+    rules: RuleTables
+
+    @property
+    def n_people(self) -> int:
+        """People in this chunk."""
+        return len(self.tables.start)
+
+    @property
+    def n_samples(self) -> int:
+        """Cost functions per person."""
+        return self.tables.alpha.shape[1]
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """A cost distribution fitted to data: the schema, the distribution, and the data's percentiles."""
+
+    schema: Schema
+    distribution: CostDistribution
+    percentiles: Percentiles
+
+    @classmethod
+    def fit(cls, schema: Schema, distribution: CostDistribution, frame: pd.DataFrame) -> CostModel:
+        """Learn the percentiles from a table."""
+        return cls(schema, distribution, Percentiles.fit(schema, frame))
+
+    def bytes_per_person(self, n_samples: int) -> int:
+        """Estimate the memory of one person's tables, to choose how many people go into a chunk."""
+        V, F = int(self.schema.offsets[-1]), len(self.schema.features)
+        return 8 * (n_samples * (V + F + 2) + 4 * V)
+
+    def sample(
+        self,
+        people: Encoded,
+        keys: Keys,
+        n_samples: int,
+        preferences: Sequence[Preferences | None],
+        uncovered_cost: float = 1.5,
+    ) -> CostSamples:
+        """Draw `n_samples` cost functions for each person; cells of the table are made when first touched."""
+        schema, P = self.schema, len(people)
+        V, F = int(schema.offsets[-1]), len(schema.features)
+        levels = levels_of(schema.features, people)
+        used = slots_used(schema.features, people)
+        told = preference_tables(schema, levels, people.codes, preferences)
+        changeable = np.array([f.direction != "fixed" for f in schema.features])
+        alpha = told.alpha
+        if self.distribution.alpha is not None:
+            alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
+        cost_keys = stream(keys, "cost")
+        scores, alphas = np.empty((P, n_samples, F)), np.empty((P, n_samples))
+        draw_profiles(
+            cost_keys,
+            np.tile(changeable, (P, 1)),
+            told.editable,
+            told.has_editable,
+            told.scores,
+            told.has_scores,
+            alpha,
+            scores,
+            alphas,
+        )
+        open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
+        tables = Tables(
+            start=people.codes,
+            offsets=schema.offsets,
+            used=used,
+            ordered=np.array([f.ordered for f in schema.features]),
+            levels=np.concatenate(levels, axis=1),
+            span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
+            allowed=_allowed(schema, people.codes, used, open_to, told.accepted, told.given),
+            percentile=np.concatenate([self.percentiles.of(f, levels[f]) for f in range(F)], axis=1),
+            given=told.given,
+            scores=scores,
+            alpha=alphas,
+            keys=cost_keys,
+            noise_std=float(self.distribution.noise_std),
+            weights=np.full((P, n_samples), 1.0 / n_samples),
+            uncovered_cost=float(uncovered_cost),
+            cells=np.empty((P, V, n_samples)),
+            ready=np.zeros((P, V), np.bool_),
+        )
+        return CostSamples(tables, rule_tables(schema, levels, tables.levels))
+
+
+def _allowed(
+    schema: Schema,
+    start: NDArray[np.int32],
+    used: NDArray[np.int32],
+    open_to: NDArray[np.bool_],
+    accepted: NDArray[np.bool_],
+    given: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Mark the slots a person may move to, [P, V]: in use, in direction, accepted, open; their own always."""
+    parts = []
+    for f, feature in enumerate(schema.features):
+        slots = np.arange(feature.n_slots)[None, :]
+        own = start[:, f, None]
+        ok = (slots < used[:, f, None]) & open_to[:, f, None]
+        if feature.direction == "up":
+            ok &= slots > own
+        elif feature.direction == "down":
+            ok &= slots < own
+        lo, hi = schema.offsets[f], schema.offsets[f + 1]
+        ok &= accepted[:, lo:hi] & ~np.isposinf(given[:, lo:hi])
+        parts.append(ok | (slots == own))
+    return np.concatenate(parts, axis=1)
+
+
+def rule_tables(
+    schema: Schema, levels: Sequence[NDArray[np.float64]], all_levels: NDArray[np.float64]
+) -> RuleTables:
+    """Compile the schema's rules for these people."""
+    P, F, V = len(levels[0]), len(schema.features), int(schema.offsets[-1])
+    by_name = dict(zip(schema.names, levels, strict=True))
+    clauses = [c for rule in schema.rules for c in clauses_of(rule, schema.by_name, by_name)]
+    links = [r for r in schema.rules if isinstance(r, Linked)]
+    literal, meets = np.zeros((len(clauses), F), np.bool_), np.zeros((P, len(clauses), V), np.bool_)
+    for k, clause in enumerate(clauses):
+        for name, mask in clause.items():
+            f = schema.position(name)
+            literal[k, f] = True
+            meets[:, k, schema.offsets[f] : schema.offsets[f + 1]] = mask
+    return RuleTables(
+        literal=literal,
+        meets=meets,
+        link_feature=np.array([schema.position(r.feature) for r in links], dtype=np.int64),
+        link_requires=np.array([schema.position(r.requires) for r in links], dtype=np.int64),
+        link_by=np.array([r.by for r in links], dtype=np.float64),
+        link_at_least=np.array([r.at_least for r in links], dtype=np.float64),
+        levels=all_levels,
+        max_changes=min([F, *(r.changes for r in schema.rules if isinstance(r, AtMost))]),
+    )

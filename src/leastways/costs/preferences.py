@@ -1,0 +1,202 @@
+"""What a person told us, checked against the schema and laid out as arrays. All of it is honoured exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.errors import PreferenceError, SchemaError, listed, nearest, plain
+from leastways.schema import Feature, Schema
+from leastways.schema.conditions import check_condition, condition_mask
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What a person accepts and prefers. Leave out what is not known.
+
+    Parameters
+    ----------
+    editable
+        The features they would change; all others stay.
+    scores
+        Willingness per editable feature, summing to 1; a feature with a higher score costs less to change. Without
+        `editable`, the features named here are the editable ones.
+    alpha
+        Weight of linear against percentile cost, from 0 to 1.
+    ranges
+        Values they accept: ``(low, high)`` for numbers, a list for categories. Staying is always accepted.
+    costs
+        A cost table for a feature: ``{value: cost}`` from where they are now, or a DataFrame with a row per present
+        and a column per future value. Costs lie in [0, 1] or are infinite; values left out are infinite.
+    """
+
+    editable: Sequence[str] | None = None
+    scores: Mapping[str, float] | None = None
+    alpha: float | None = None
+    ranges: Mapping[str, Any] = field(default_factory=dict)
+    costs: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, schema: Schema) -> None:
+        """Raise `PreferenceError` where this contradicts the schema or itself."""
+        if isinstance(self.editable, str):
+            raise PreferenceError(f"editable must be a list of features, not the text {self.editable!r}.")
+        named = [("editable", self.editable or ()), ("scores", self.scores or ())]
+        for what, names in [*named, ("ranges", self.ranges), ("costs", self.costs)]:
+            for name in names:
+                _changeable(schema, name, what)
+        if self.editable is not None and not self.editable:
+            raise PreferenceError("editable is empty; name at least one feature, or leave it out.")
+        self._check_scores()
+        if self.alpha is not None and not _is_number(self.alpha, 0, 1):
+            raise PreferenceError(f"alpha must be a number from 0 to 1, not {self.alpha!r}.")
+        for name, accepted in self.ranges.items():
+            try:
+                check_condition(schema.by_name[name], accepted, "ranges")
+            except SchemaError as error:
+                raise PreferenceError(str(error)) from error
+        for name, table in self.costs.items():
+            if self.editable is not None and name not in self.editable:
+                raise PreferenceError(f"costs are given for {name!r}, which is not among the editable features.")
+            _check_costs(schema.by_name[name], table)
+
+    def _check_scores(self) -> None:
+        if self.scores is None:
+            return
+        for name, score in self.scores.items():
+            if not _is_number(score, 0, 1):
+                raise PreferenceError(f"the score of {name!r} must be a number from 0 to 1, not {score!r}.")
+            if self.editable is not None and name not in self.editable and score > 0:
+                raise PreferenceError(f"{name!r} has a score but is not among the editable features.")
+        total = float(sum(self.scores.values()))
+        if abs(total - 1) > 1e-6:
+            raise PreferenceError(f"scores must sum to 1; these sum to {total:.6g}: {dict(self.scores)!r}.")
+
+    @property
+    def editable_features(self) -> list[str] | None:
+        """The features open to change, or None if any may be."""
+        if self.editable is not None:
+            return list(self.editable)
+        return None if self.scores is None else [*self.scores, *(n for n in self.costs if n not in self.scores)]
+
+
+class PreferenceTables(NamedTuple):
+    """Preferences of a chunk of people as arrays."""
+
+    has_editable: NDArray[np.bool_]  # [P]
+    editable: NDArray[np.bool_]  # [P, F]
+    has_scores: NDArray[np.bool_]  # [P]
+    scores: NDArray[np.float64]  # [P, F]
+    alpha: NDArray[np.float64]  # [P], NaN: not said
+    accepted: NDArray[np.bool_]  # [P, V] inside the ranges they gave
+    given: NDArray[np.float64]  # [P, V] costs they stated, NaN elsewhere
+
+
+def preference_tables(
+    schema: Schema,
+    levels: Sequence[NDArray[np.float64]],
+    start: NDArray[np.int32],
+    preferences: Sequence[Preferences | None],
+) -> PreferenceTables:
+    """Lay out checked preferences, one entry per person; people who share an object are filled in together."""
+    P, F, V = len(start), len(schema.features), int(schema.offsets[-1])
+    tables = PreferenceTables(
+        has_editable=np.zeros(P, np.bool_),
+        editable=np.zeros((P, F), np.bool_),
+        has_scores=np.zeros(P, np.bool_),
+        scores=np.zeros((P, F)),
+        alpha=np.full(P, np.nan),
+        accepted=np.ones((P, V), np.bool_),
+        given=np.full((P, V), np.nan),
+    )
+    groups: dict[int, list[int]] = {}
+    for p, told in enumerate(preferences):
+        if told is not None:
+            groups.setdefault(id(told), []).append(p)
+    for members in groups.values():
+        told = preferences[members[0]]
+        assert told is not None
+        _fill(tables, schema, levels, start, told, np.array(members))
+    return tables
+
+
+def _fill(
+    tables: PreferenceTables,
+    schema: Schema,
+    levels: Sequence[NDArray[np.float64]],
+    start: NDArray[np.int32],
+    told: Preferences,
+    rows: NDArray[np.intp],
+) -> None:
+    names = told.editable_features
+    if names is not None:
+        tables.has_editable[rows] = True
+        tables.editable[np.ix_(rows, [schema.position(n) for n in names])] = True
+    if told.scores is not None:
+        tables.has_scores[rows] = True
+        for name, score in told.scores.items():
+            tables.scores[rows, schema.position(name)] = score
+    if told.alpha is not None:
+        tables.alpha[rows] = told.alpha
+    for name, accepted in told.ranges.items():
+        f = schema.position(name)
+        lo, hi = schema.offsets[f], schema.offsets[f + 1]
+        tables.accepted[rows, lo:hi] = condition_mask(schema.features[f], accepted, levels[f][rows])
+    for name, table in told.costs.items():
+        f = schema.position(name)
+        lo, hi = schema.offsets[f], schema.offsets[f + 1]
+        for row in rows:
+            own = levels[f][row, start[row, f]]
+            tables.given[row, lo:hi] = _cost_row(schema.features[f], table, own, levels[f][row])
+
+
+def _cost_row(feature: Feature, table: Any, own: float, levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the stated cost of each slot, infinite where none was stated."""
+    if isinstance(table, pd.DataFrame):
+        present = own if feature.numeric else feature.values[int(own)]
+        if present not in table.index:
+            raise PreferenceError(
+                f"the cost table of {feature.name!r} has no row for the present value {plain(present)!r}; "
+                f"it has {listed(table.index.tolist())}."
+            )
+        table = table.loc[present].to_dict()
+    stated = {(float(v) if feature.numeric else float(feature.values.index(v))): float(c) for v, c in table.items()}
+    return np.array([stated.get(float(level), np.inf) for level in levels])
+
+
+def _check_costs(feature: Feature, table: Any) -> None:
+    if isinstance(table, pd.DataFrame):
+        values, costs = [*table.index, *table.columns], table.to_numpy().ravel().tolist()
+    elif isinstance(table, Mapping):
+        values, costs = list(table), list(table.values())
+    else:
+        raise PreferenceError(
+            f"the costs of {feature.name!r} must be a mapping from value to cost or a DataFrame (present values down, "
+            f"future values across), not {type(table).__name__}."
+        )
+    for value in values:
+        known = _is_number(value, feature.values[0], feature.values[-1]) if feature.numeric else value in feature.values
+        if not known:
+            raise PreferenceError(
+                f"the cost table of {feature.name!r} names {plain(value)!r}; allowed: {feature.allowed_text()}."
+            )
+    for cost in costs:
+        if not (_is_number(cost, 0, 1) or cost == np.inf):
+            raise PreferenceError(f"a cost of {feature.name!r} is {cost!r}; costs lie in [0, 1] or are infinite.")
+
+
+def _changeable(schema: Schema, name: str, what: str) -> None:
+    if name not in schema.by_name:
+        raise PreferenceError(f"{what} names {name!r}, which is no feature." + nearest(name, schema.names))
+    if schema.by_name[name].direction == "fixed":
+        open_to = [f.name for f in schema.features if f.direction != "fixed"]
+        raise PreferenceError(f"{what} names {name!r}, which is fixed. Open to change: {listed(open_to, 40)}.")
+
+
+def _is_number(value: object, low: float, high: float) -> bool:
+    return not isinstance(value, bool | str) and isinstance(value, Real) and bool(low <= value <= high)

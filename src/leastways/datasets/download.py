@@ -1,0 +1,103 @@
+"""Public files by download, checked against a known checksum before anything reads them, and kept in a cache.
+
+Only files whose bytes are known here and which stay at a stable public address are offered. A download is
+written under a temporary name, verified, and only then given its name, so an interrupted or altered one
+is never mistaken for the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+
+from leastways.errors import LeastwaysError
+
+TIMEOUT_S = 30.0
+_CHUNK = 1 << 16
+
+
+class DownloadError(LeastwaysError, OSError):
+    """A file could not be fetched, or what came is not the file that was expected."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A public file: where it is, what it must be, and its place in a data folder."""
+
+    url: str
+    path: str  # within a data folder, such as "adult/adult.data"
+    sha256: str
+    size: int
+
+
+REMOTES: dict[str, tuple[Remote, ...]] = {
+    "adult": (
+        Remote(
+            url="https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
+            path="adult/adult.data",
+            sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+            size=3_974_305,
+        ),
+    ),
+}
+
+
+def cache_dir() -> Path:
+    """Return where downloads are kept: LEASTWAYS_CACHE, else `leastways` in the user's cache folder."""
+    own = os.environ.get("LEASTWAYS_CACHE")
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "leastways"
+
+
+def fetch(remote: Remote, folder: Path, timeout: float = TIMEOUT_S) -> Path:
+    """Return the file's path within `folder`; download it if it is not there or not what it should be."""
+    target = folder / remote.path
+    if target.is_file() and _sha256(target) == remote.sha256:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            found = _download(remote, out.write, timeout)
+        if found != remote.sha256:
+            raise DownloadError(
+                f"{remote.url} is not the file it should be: its SHA-256 is {found}, "
+                f"expected {remote.sha256}. Nothing was kept. Try again, or put the right file into a "
+                f"folder as {remote.path!r} and pass data_dir=."
+            )
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _download(remote: Remote, write: Callable[[bytes], int], timeout: float) -> str:
+    """Stream the file into `write`, at most one chunk beyond its known size; return its SHA-256."""
+    digest, length = hashlib.sha256(), 0
+    request = urllib.request.Request(remote.url, headers={"User-Agent": "leastways"})
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as response:
+            while length <= remote.size and (chunk := response.read(_CHUNK)):
+                write(chunk)
+                digest.update(chunk)
+                length += len(chunk)
+    except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
+        raise DownloadError(
+            f"could not download {remote.url}: {error}. Check the connection, or put the file into a "
+            f"folder as {remote.path!r} and pass data_dir=."
+        ) from error
+    return digest.hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

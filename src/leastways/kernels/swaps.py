@@ -1,0 +1,151 @@
+"""One round of Cost-Optimized Local Search for many walkers at once (the paper's Algorithms 4 and 5).
+
+A walker is one run for one person. Rows asked in a round are grouped by walker, in order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.kernels.compiled import compiled
+from leastways.kernels.gains import add_gain, mean_lowest, nearest_two, swap_gains
+from leastways.kernels.propose import perturb
+from leastways.kernels.rules import RuleTables
+from leastways.kernels.tables import TIE, Tables, objective_costs, reachable
+
+LEAST_GAIN = 1e-12  # smaller "gains" are rounding
+
+
+class Walkers(NamedTuple):
+    """The state of all walkers of a chunk."""
+
+    person: NDArray[np.int64]  # [W]
+    stream: NDArray[np.uint64]  # [W] random state
+    barren: NDArray[np.int64]  # [W] rounds without any accepted state yet
+    n: NDArray[np.int64]  # [W] members
+    members: NDArray[np.int32]  # [W, N, F]
+    costs: NDArray[np.float64]  # [W, N, M] bounded costs of the members
+    probability: NDArray[np.float64]  # [W, N]
+    lowest: NDArray[np.float64]  # [W, M]
+    second: NDArray[np.float64]  # [W, M]
+    owner: NDArray[np.int32]  # [W, M]
+
+
+@compiled
+def ask_round(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    walkers: Walkers,
+    quota: NDArray[np.int64],  # [W] rows each walker may ask now
+    people: NDArray[np.int64],  # [W * N] written
+    asked_by: NDArray[np.int64],  # [W * N] written
+    codes: NDArray[np.int32],  # [W * N, F] written
+) -> int:
+    """Perturb every member of every walker's set; before the first member, the present state, ever more widely."""
+    row = 0
+    F = codes.shape[1]
+    for w in range(walkers.person.shape[0]):
+        p = walkers.person[w]
+        state = walkers.stream[w]
+        n = walkers.n[w]
+        most = 2 if n > 0 else min(F, 2 + walkers.barren[w])
+        for c in range(quota[w]):
+            base = walkers.members[w, c % n] if n > 0 else t.start[p]
+            state, found = perturb(t, rules, choices, n_choices, p, base, most, codes[row], state)
+            if found:
+                people[row] = p
+                asked_by[row] = w
+                row += 1
+        walkers.stream[w] = state
+    return row
+
+
+@compiled
+def _best_move(
+    candidates: NDArray[np.float64],  # [C, M]
+    n_candidates: int,
+    taken: NDArray[np.bool_],  # [C]
+    walkers: Walkers,
+    w: int,
+    weights: NDArray[np.float64],
+    paper: bool,
+    gains: NDArray[np.float64],  # [N] scratch
+) -> tuple[float, int, int]:
+    """Find the candidate and the place that lower EMC most: (gain, candidate, place); gain 0 if none does."""
+    n = walkers.n[w]
+    full = n == walkers.members.shape[1]
+    best, candidate, place = 0.0, -1, -1
+    for q in range(n_candidates):
+        if taken[q]:
+            continue
+        most = add_gain(candidates[q], walkers.lowest[w], weights)
+        if most <= max(best, LEAST_GAIN):  # no swap gains more than adding would
+            continue
+        if not full:
+            best, candidate, place = most, q, n
+            continue
+        swap_gains(candidates[q], walkers.lowest[w], walkers.second[w], walkers.owner[w], weights, paper, gains)
+        for o in range(n):
+            if gains[o] > max(best, LEAST_GAIN):
+                best, candidate, place = gains[o], q, o
+    return best, candidate, place
+
+
+@compiled
+def tell_round(
+    t: Tables,
+    walkers: Walkers,
+    asked_by: NDArray[np.int64],  # [R] ascending
+    codes: NDArray[np.int32],  # [R, F]
+    accepted: NDArray[np.bool_],  # [R]
+    probability: NDArray[np.float64],  # [R]
+    paper: bool,
+) -> None:
+    """Let accepted candidates into the sets, best first, each at most once, gains recomputed after every move."""
+    R, N, M = codes.shape[0], walkers.members.shape[1], walkers.lowest.shape[1]
+    candidates, rows = np.empty((N, M)), np.empty(N, np.int64)
+    taken, gains = np.empty(N, np.bool_), np.empty(N)
+    top = t.uncovered_cost + TIE
+    first = 0
+    while first < R:
+        w = asked_by[first]
+        p = walkers.person[w]
+        last = first
+        n_candidates = 0
+        while last < R and asked_by[last] == w:
+            if accepted[last] and reachable(t, p, codes[last]):
+                objective_costs(t, p, codes[last], candidates[n_candidates])
+                rows[n_candidates] = last
+                taken[n_candidates] = False
+                n_candidates += 1
+            last += 1
+        first = last
+        if walkers.n[w] == 0 and n_candidates == 0:
+            walkers.barren[w] += 1
+        moves = 0
+        while moves < n_candidates:
+            gain, q, place = _best_move(candidates, n_candidates, taken, walkers, w, t.weights[p], paper, gains)
+            if q < 0:
+                break
+            taken[q] = True
+            moves += 1
+            walkers.members[w, place] = codes[rows[q]]
+            walkers.costs[w, place] = candidates[q]
+            walkers.probability[w, place] = probability[rows[q]]
+            if place == walkers.n[w]:
+                walkers.n[w] += 1
+            nearest_two(
+                walkers.costs[w], walkers.n[w], top, walkers.lowest[w], walkers.second[w], walkers.owner[w]
+            )
+
+
+@compiled
+def walker_emc(t: Tables, walkers: Walkers, out: NDArray[np.float64]) -> None:
+    """Write each walker's EMC on the objective's scale, out [W]."""
+    for w in range(out.shape[0]):
+        out[w] = mean_lowest(walkers.lowest[w], t.weights[walkers.person[w]])

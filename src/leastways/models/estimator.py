@@ -1,0 +1,116 @@
+"""Estimators with the scikit-learn interface: its own, pipelines, xgboost, lightgbm, look-alikes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leastways.errors import ModelError, SettingError
+from leastways.models.answers import as_probabilities, as_series, describe, read_answer
+from leastways.models.base import FloatArray, Model
+from leastways.models.frames import columns_as_fitted, quiet_about_names
+from leastways.models.labels import column_of, label_matches
+
+
+@dataclass(frozen=True)
+class ProbabilityEstimator:
+    """`predict_proba`, and the column of the target among `n_classes` (None: the target is the column)."""
+
+    estimator: Any
+    target: object
+    column: int | None
+    n_classes: int | None
+
+    def probability(self, frame: pd.DataFrame) -> FloatArray:
+        """Return the target's column of `predict_proba`."""
+        with quiet_about_names(self.estimator):
+            answer = self.estimator.predict_proba(columns_as_fitted(self.estimator, frame))
+        if self.column is None:
+            return read_answer(answer, self.target, len(frame))
+        if np.shape(answer) != (len(frame), self.n_classes):
+            raise ModelError(
+                f"predict_proba of {_name(self.estimator)} must return shape "
+                f"({len(frame)}, {self.n_classes}), not {describe(answer)}."
+            )
+        return as_probabilities(np.asarray(answer)[:, self.column], len(frame))
+
+
+@dataclass(frozen=True)
+class LabelEstimator:
+    """`predict` alone: 1.0 where it gives the target, 0.0 elsewhere."""
+
+    estimator: Any
+    target: object
+
+    def probability(self, frame: pd.DataFrame) -> FloatArray:
+        """Compare the predicted labels with the target."""
+        with quiet_about_names(self.estimator):
+            answer = self.estimator.predict(columns_as_fitted(self.estimator, frame))
+        if np.shape(answer) == (len(frame), 1):
+            answer = np.asarray(answer)[:, 0]
+        if np.shape(answer) != (len(frame),):
+            raise ModelError(
+                f"predict of {_name(self.estimator)} must return one label per row, shape ({len(frame)},), "
+                f"not {describe(answer)}."
+            )
+        labels = as_series(answer)
+        _refuse_fractions(labels, self.estimator)
+        return label_matches(labels, self.target, _name(self.estimator))
+
+
+def adapt_estimator(estimator: Any, target: object) -> Model:
+    """Wrap an estimator that has been through `check_estimator`, for the class `target`."""
+    classes = class_labels(estimator)
+    column = None if classes is None else column_of(target, classes, _name(estimator))
+    if callable(getattr(estimator, "predict_proba", None)):
+        return ProbabilityEstimator(estimator, target, column, None if classes is None else len(classes))
+    return LabelEstimator(estimator, target)
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse an estimator that is not fitted, or that predicts amounts and not classes."""
+    from sklearn.base import BaseEstimator, is_regressor
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(estimator, BaseEstimator):
+        return
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise SettingError(f"The model {_name(estimator)} is not fitted: call its fit(...) first.") from error
+    if is_regressor(estimator):
+        raise SettingError(
+            f"The model {_name(estimator)} is a regressor, which has no classes. If it predicts a "
+            f"probability, pass a callable: lambda frame: model.predict(frame)."
+        )
+
+
+def class_labels(estimator: Any) -> Sequence[object] | None:
+    """Return the estimator's classes, or None where it keeps none."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return None
+    if any(isinstance(label, list | np.ndarray) for label in classes):
+        raise SettingError(
+            f"The model {_name(estimator)} predicts several outputs at once; leastways needs one. Pass a "
+            f"callable frame -> probability that picks it."
+        )
+    return list(classes)
+
+
+def _refuse_fractions(labels: pd.Series, estimator: object) -> None:
+    """Refuse scores taken for labels: they would equal no target, so all would be refused in silence."""
+    if labels.dtype.kind == "f" and (fractions := labels[labels % 1 > 0]).size:
+        raise SettingError(
+            f"predict of {_name(estimator)} returns numbers such as {float(fractions.iloc[0])!r}, not "
+            f"labels. If they are probabilities, pass a callable: lambda frame: model.predict(frame)."
+        )
+
+
+def _name(estimator: object) -> str:
+    return type(estimator).__name__

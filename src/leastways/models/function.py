@@ -1,0 +1,28 @@
+"""Any callable as a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from leastways.models.answers import read_answer
+from leastways.models.base import FloatArray
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A callable frame -> probability or label. Its answer may be an array, list, Series or DataFrame.
+
+    - 1-D floats are P(target), even where they are only zeros and ones;
+    - 2-D numbers are class probabilities, and the target is the column's number, or its name in a DataFrame;
+    - all else (ints, bools, text, categoricals, objects) are labels, compared with the target.
+    """
+
+    function: Callable[[pd.DataFrame], object]
+    target: object
+
+    def probability(self, frame: pd.DataFrame) -> FloatArray:
+        """Call the function and read its answer."""
+        return read_answer(self.function(frame), self.target, len(frame))

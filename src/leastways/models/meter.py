@@ -1,0 +1,118 @@
+"""The one place that asks the model, counts the questions, and checks the answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from leastways.errors import MissingExtraError, ModelError, SettingError, plain
+from leastways.models.answers import as_probabilities, told, unusable
+from leastways.models.base import FloatArray, Model
+from leastways.models.frames import lend
+
+_SHOWN_VALUES = 12
+
+
+class QueryMeter:
+    """Asks a model and keeps count.
+
+    `rows` counts the rows that were answered: a NaN, too, was an answer and is spent. `failed_rows` counts
+    the rows of calls that raised or whose answer could not be told apart by row; such rows cost no budget.
+    `calls` counts both kinds of call, so `rows + failed_rows` is all that was ever sent. An empty frame is
+    never sent.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.rows = 0
+        self.calls = 0
+        self.failed_rows = 0
+
+    def judge(self, frame: pd.DataFrame) -> FloatArray:
+        """Return P(target) of every row, float64 [n], all within [0, 1]; anything else is a ModelError."""
+        values = self._ask(frame)
+        bad = unusable(values)
+        if bad.any():
+            raise _bad_values(frame, values, bad)
+        return values
+
+    def judge_by_group(
+        self, frame: pd.DataFrame, group: npt.NDArray[np.integer]
+    ) -> tuple[FloatArray, dict[int, ModelError]]:
+        """Judge the rows of many people in one call, and lose only those people on whom the model fails.
+
+        `group` [n] says whose row each is. Returns the probabilities, NaN for every row of a failed group,
+        and the error of each failed group. If the call as a whole fails, each group is sent again by itself.
+        """
+        group = np.asarray(group)
+        if group.shape != (len(frame),):
+            raise ValueError(f"group must have shape ({len(frame)},), one number per row, not {group.shape}.")
+        try:
+            values = self._ask(frame)
+            failures: dict[int, ModelError] = {}
+        except ModelError as error:
+            values, failures = self._ask_each(frame, group, error)
+        bad = unusable(values)
+        for number in map(int, np.unique(group[bad])):
+            if number not in failures:
+                failures[number] = _bad_values(frame, values, bad & (group == number))
+        if not failures:
+            return values, failures
+        return np.where(np.isin(group, list(failures)), np.nan, values), failures
+
+    def _ask_each(
+        self, frame: pd.DataFrame, group: npt.NDArray[np.integer], error: ModelError
+    ) -> tuple[FloatArray, dict[int, ModelError]]:
+        """Send each group by itself after `error`; one group alone has had its answer already."""
+        numbers = np.unique(group)
+        values = np.full(len(frame), np.nan)
+        if len(numbers) == 1:
+            return values, {int(numbers[0]): error}
+        failures: dict[int, ModelError] = {}
+        for number in map(int, numbers):
+            members = group == number
+            try:
+                values[members] = self._ask(frame[members])
+            except ModelError as own:
+                failures[number] = own
+        return values, failures
+
+    def _ask(self, frame: pd.DataFrame) -> FloatArray:
+        """Call the model once, counting; return one float per row, not yet checked for NaN and range."""
+        if len(frame) == 0:
+            return np.empty(0)
+        self.calls += 1
+        try:
+            values = as_probabilities(self.model.probability(lend(frame)), len(frame))
+        except (SettingError, MissingExtraError):  # no row is at fault, and none could succeed
+            self.failed_rows += len(frame)
+            raise
+        except Exception as error:
+            self.failed_rows += len(frame)
+            raise ModelError(f"{told(error)} {_asked(frame)}", frame) from error
+        self.rows += len(frame)
+        return values
+
+
+def _asked(frame: pd.DataFrame) -> str:
+    """Say what the model had been asked."""
+    return f"It was asked about {len(frame)} row(s), the first being {_show(frame, 0)}."
+
+
+def _bad_values(frame: pd.DataFrame, values: FloatArray, bad: npt.NDArray[np.bool_]) -> ModelError:
+    """Build the error for answers that are NaN or outside [0, 1], with exactly those rows."""
+    first = int(np.flatnonzero(bad)[0])
+    return ModelError(
+        f"The model returned {float(values[first])!r} as a probability, which must lie in [0, 1], for "
+        f"{_show(frame, first)}; {int(bad.sum())} of {len(frame)} rows have such answers.",
+        frame[bad],
+    )
+
+
+def _show(frame: pd.DataFrame, position: int) -> str:
+    """Show one row, by index label and values, cut where a frame is wide."""
+    names = list(frame.columns)
+    cells = [f"{name}={plain(frame.iat[position, i])!r}" for i, name in enumerate(names[:_SHOWN_VALUES])]
+    more = f", ... ({len(names)} columns)" if len(names) > _SHOWN_VALUES else ""
+    return f"row {plain(frame.index[position])!r} ({', '.join(cells)}{more})"

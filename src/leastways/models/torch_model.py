@@ -1,0 +1,114 @@
+"""A torch module with the encoder that turns raw rows into its input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from leastways._extras import require
+from leastways.errors import ModelError, SettingError
+from leastways.models.base import FloatArray, Model, Unbound
+from leastways.models.frames import Encoder, check_encoder, encode
+from leastways.models.labels import column_of
+from leastways.models.scores import check_output, read_scores
+
+
+class TorchModel(Unbound):
+    """A torch module on raw frames.
+
+    The encoder is a callable frame -> float array, or a fitted transformer. The module returns [n] or [n, 1]
+    for the positive class (class 1, or the second of `classes`), or [n, k] with a column per class; `classes`
+    names the columns, else the target is the column's number. The module is moved to `device`, runs in eval
+    mode without gradients, at most `batch_rows` rows at a time, and is left in the mode it was in.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        encoder: Encoder,
+        *,
+        classes: Sequence[object] | None = None,
+        output: Literal["logits", "probability"] = "logits",
+        device: str = "cpu",
+        batch_rows: int = 65536,
+    ) -> None:
+        torch = require("torch", "torch", "TorchModel")
+        if not isinstance(module, torch.nn.Module):
+            raise SettingError(f"TorchModel: module must be a torch.nn.Module instance, not {module!r}.")
+        check_encoder(encoder, "TorchModel")
+        check_output(output, "TorchModel")
+        if batch_rows < 1:
+            raise SettingError(f"TorchModel: batch_rows={batch_rows!r} must be at least 1.")
+        self.module = module
+        self.encoder = encoder
+        self.classes = None if classes is None else tuple(classes)
+        self.output = output
+        self.device = device
+        self.batch_rows = batch_rows
+
+    def bind(self, target: object, threshold: float) -> Model:
+        """Bind the target; checked here where the classes are known, else on the first answer."""
+        if self.classes is not None:
+            column_of(target, self.classes, "the model")
+        return BoundTorch(self, target)
+
+    def scores(self, frame: pd.DataFrame) -> npt.NDArray[Any]:
+        """Return what the module gives for the rows, batch by batch, joined."""
+        torch = require("torch", "torch", "TorchModel")
+        self.module.to(self.device)
+        floats = (p.dtype for p in self.module.parameters() if p.is_floating_point())
+        dtype = next(floats, torch.float32)
+        parts: list[npt.NDArray[Any]] = []
+        with evaluating(self.module), torch.inference_mode():
+            for start in range(0, len(frame), self.batch_rows):
+                encoded = encode(self.encoder, frame.iloc[start : start + self.batch_rows])
+                result = self.module(torch.tensor(encoded, dtype=dtype, device=self.device))
+                if not isinstance(result, torch.Tensor):
+                    raise ModelError(f"The torch module must return a tensor, not {type(result).__name__}.")
+                parts.append(_to_numpy(result, len(encoded)))
+        return np.concatenate(parts)
+
+    def __repr__(self) -> str:
+        return f"TorchModel({type(self.module).__name__}, output={self.output!r}, classes={self.classes!r})"
+
+
+@dataclass(frozen=True)
+class BoundTorch:
+    """A `TorchModel` asked for one class."""
+
+    model: TorchModel
+    target: object
+
+    def probability(self, frame: pd.DataFrame) -> FloatArray:
+        """Run the module and read the target's probability."""
+        scores = self.model.scores(frame)
+        return read_scores(scores, self.target, self.model.classes, self.model.output == "logits", len(frame))
+
+
+@contextmanager
+def evaluating(module: Any) -> Iterator[None]:
+    """Switch to eval mode and back, each submodule to its own flag (a frozen part may differ)."""
+    flags = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in flags:
+            part.training = training
+
+
+def _to_numpy(result: Any, rows: int) -> npt.NDArray[Any]:
+    """Bring a batch's output home; bfloat16 and the like, which numpy lacks, as float32."""
+    if result.ndim == 0 or result.shape[0] != rows:
+        raise ModelError(
+            f"The torch module must return {rows} rows for {rows} rows, not shape {tuple(result.shape)}."
+        )
+    home = result.cpu()
+    array: npt.NDArray[Any] = (home if home.element_size() >= 4 else home.float()).numpy()
+    return array

@@ -1,0 +1,50 @@
+"""One seed to named, independent streams per person.
+
+A person's key depends on the seed and on that person's own row (or label) alone. So plans do not change with the
+batch, the order, the number of workers or the device, and two people in the same state get the same plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.errors import SettingError
+
+Keys = NDArray[np.uint64]
+
+
+def check_seed(seed: object) -> int:
+    """Accept a non-negative integer seed; anything else could not be reproduced."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or int(seed) < 0:
+        raise SettingError(f"random_state must be an integer of 0 or more, not {seed!r}.")
+    return int(seed)
+
+
+def keys_of_rows(rows: NDArray[Any], seed: int) -> Keys:
+    """Return a 64-bit key per row of a numeric array, from the row's bytes and the seed."""
+    rows = np.ascontiguousarray(rows)
+    salt = str(seed).encode()
+    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8, key=salt[:64]).digest() for row in rows)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def keys_of_labels(labels: Sequence[Any], seed: int) -> Keys:
+    """Return a 64-bit key per label (a data frame's index), from its text and the seed."""
+    salt = str(seed).encode()
+    texts = [repr(x.item() if hasattr(x, "item") else x).encode() for x in labels]
+    digests = b"".join(hashlib.blake2b(text, digest_size=8, key=salt[:64]).digest() for text in texts)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def stream(keys: Keys, purpose: str) -> Keys:
+    """Return the keys of an independent stream named `purpose` for the same people."""
+    tag = np.frombuffer(hashlib.blake2b(purpose.encode(), digest_size=8).digest(), dtype="<u8")[0]
+    z = keys ^ np.uint64(tag)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))

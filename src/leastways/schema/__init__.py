@@ -1,0 +1,8 @@
+"""Features, directions, rules, grids; the one codec between raw frames and integer codes; YAML in and out."""
+
+from leastways.schema.codec import Encoded
+from leastways.schema.feature import Feature
+from leastways.schema.rules import AtMost, Forbidden, IfThen, Linked
+from leastways.schema.schema import Schema
+
+__all__ = ["AtMost", "Encoded", "Feature", "Forbidden", "IfThen", "Linked", "Schema"]

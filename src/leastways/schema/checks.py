@@ -1,0 +1,106 @@
+"""Whether a data frame fits the schema: every fault with its column, row, value and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.errors import DataError, listed, nearest, plain
+from leastways.schema.codec import category_codes
+from leastways.schema.feature import Feature
+
+_COLUMNS = ["row", "column", "value", "problem"]
+
+
+def check_columns(frame: object, features: Sequence[Feature], target: str | None) -> pd.DataFrame:
+    """Check the table as a whole, and return its feature columns in the schema's order."""
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(f"expected a pandas DataFrame, not {type(frame).__name__}.")
+    names = [f.name for f in features]
+    doubled = frame.columns[frame.columns.duplicated()].tolist()
+    if doubled:
+        raise DataError(f"columns occur twice: {listed(doubled)}.")
+    missing = [n for n in names if n not in frame.columns]
+    unknown = [c for c in frame.columns if c not in names and c != target]
+    if missing or unknown:
+        parts = []
+        if missing:
+            parts.append(f"missing columns: {listed(missing)}")
+        if unknown:
+            hint = nearest(unknown[0], missing or names)
+            parts.append(f"unknown columns: {listed(unknown)}.{hint} Drop what the model does not use")
+        raise DataError(". ".join(parts) + f". The schema has: {listed(names, 40)}.")
+    if frame.empty:
+        raise DataError("the table has no rows.")
+    if frame.index.has_duplicates:
+        twice = frame.index[frame.index.duplicated()].unique().tolist()
+        raise DataError(f"the index names people, so its labels must be unique; twice or more: {listed(twice)}.")
+    return frame[names]
+
+
+def problems_of(frame: pd.DataFrame, features: Sequence[Feature]) -> pd.DataFrame:
+    """List every value that does not fit, in row order."""
+    found: list[tuple[int, int, Any, str]] = []
+    for f, feature in enumerate(features):
+        for rows, text in _faults(feature, frame[feature.name]):
+            values = frame[feature.name].iloc[rows].tolist()
+            found.extend((int(r), f, plain(v), text) for r, v in zip(rows, values, strict=True))
+    found.sort(key=lambda fault: fault[:2])
+    table = pd.DataFrame(
+        {
+            "row": pd.Series([frame.index[r] for r, *_ in found], dtype=object),
+            "column": pd.Series([features[f].name for _, f, *_ in found], dtype=object),
+            "value": pd.Series([v for *_, v, _ in found], dtype=object),
+            "problem": pd.Series([t for *_, t in found], dtype=object),
+        },
+        columns=_COLUMNS,
+    )
+    table.attrs["positions"] = np.array([r for r, *_ in found], dtype=np.intp)
+    return table
+
+
+def describe(problem: Any) -> str:
+    """Say one fault in a sentence (a row of `problems_of`)."""
+    return f"column {problem.column!r}: {plain(problem.value)!r} {problem.problem}"
+
+
+def raise_problems(problems: pd.DataFrame) -> None:
+    """Raise one error that names the first faults and keeps them all."""
+    lines = [f"  row {plain(p.row)!r}, {describe(p)}" for p in problems.head(5).itertuples()]
+    more = f"\n  ... and {len(problems) - 5} more (see error.problems)" if len(problems) > 5 else ""
+    raise DataError("the table does not fit the schema:\n" + "\n".join(lines) + more, problems)
+
+
+def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.intp], str]]:
+    """Return (row positions, what is wrong) for one column."""
+    empty = column.isna().to_numpy()
+    allowed = feature.allowed_text()
+    out = [(np.flatnonzero(empty), f"is missing; allowed: {allowed}")]
+    if not feature.numeric:
+        unseen = (category_codes(feature, column) < 0) & ~empty
+        for row in np.flatnonzero(unseen):
+            hint = nearest(column.iloc[row], feature.values)
+            out.append((np.array([row]), f"is not a known category; allowed: {allowed}.{hint}"))
+        return [o for o in out if len(o[0])]
+    wrong = _not_numbers(column) & ~empty
+    out.append((np.flatnonzero(wrong), f"is not a number; allowed: {allowed}"))
+    x = np.full(len(column), feature.array[0])
+    usable = ~empty & ~wrong
+    x[usable] = column.to_numpy(dtype=object)[usable].astype(np.float64)
+    outside = usable & ~((x >= feature.array[0]) & (x <= feature.array[-1]))
+    out.append((np.flatnonzero(outside), f"is outside the grid; allowed: {allowed}"))
+    if feature.kind == "integer":
+        broken = usable & ~outside & (x != np.round(x))
+        out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
+    return [o for o in out if len(o[0])]
+
+
+def _not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        return np.zeros(len(column), dtype=np.bool_)
+    return np.array([isinstance(v, bool | str) or not isinstance(v, Real) for v in column], dtype=np.bool_)

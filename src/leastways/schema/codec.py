@@ -1,0 +1,139 @@
+"""The one codec between raw data frames and integer codes.
+
+A code is a place in a person's own grid. Where the grid is open and the person's value lies between two points, that
+value is put in its place, so codes keep their order: code `k` below the insertion is grid point `k`, the insertion is
+the person's value, and above it code `k` is grid point `k - 1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.schema.feature import Feature
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """People as codes. Arrays are [people, features]."""
+
+    codes: Codes
+    inserted_at: Codes  # place of the person's own value, -1 where it is a grid point
+    own: NDArray[np.float64]  # the person's own number where it was inserted, else NaN
+    index: pd.Index[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """People and features."""
+        return self.codes.shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.codes, dtype=dtype, copy=True if copy is None else copy)
+
+    def take(self, rows: NDArray[np.intp] | slice) -> Encoded:
+        """Return some of the people."""
+        return Encoded(self.codes[rows], self.inserted_at[rows], self.own[rows], self.index[rows])
+
+    def content(self) -> NDArray[np.float64]:
+        """Return each person's state as numbers that identify it, for seeding."""
+        return np.concatenate([self.codes.astype(np.float64), np.nan_to_num(self.own, nan=-1e300)], axis=1)
+
+
+def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Codes, NDArray[np.float64]]:
+    """Encode a checked column: codes, insertion places, own numbers."""
+    n = len(column)
+    nowhere, no_own = np.full(n, -1, np.int32), np.full(n, np.nan)
+    if not feature.numeric:
+        return category_codes(feature, column), nowhere, no_own
+    x = column.to_numpy(dtype=np.float64)
+    if not feature.open:
+        return (x - feature.array[0]).round().astype(np.int32), nowhere, no_own
+    place = np.searchsorted(feature.array, x)
+    off = feature.array[np.minimum(place, len(feature.array) - 1)] != x
+    return place.astype(np.int32), np.where(off, place, -1).astype(np.int32), np.where(off, x, np.nan)
+
+
+def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
+    """Return each value's place among the categories, -1 where it is none of them."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        places = feature.index.get_indexer(column.cat.categories.astype(object))
+        codes = column.cat.codes.to_numpy()
+        if not len(places):
+            return np.full(len(column), -1, dtype=np.int32)
+        return np.where(codes < 0, -1, places[codes]).astype(np.int32)
+    return feature.index.get_indexer(pd.Index(column.to_numpy(dtype=object))).astype(np.int32)
+
+
+def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: NDArray[np.float64]) -> Codes:
+    """Encode option values in the grids of their people; -1 where a value is in neither grid nor person."""
+    if not feature.numeric:
+        return category_codes(feature, column)
+    x = column.to_numpy(dtype=np.float64)
+    place = np.searchsorted(feature.array, x)
+    on_grid = feature.array[np.minimum(place, len(feature.array) - 1)] == x
+    codes = np.where(on_grid, place + ((at >= 0) & (place >= at)), -1)
+    return np.where((at >= 0) & (x == own), at, codes).astype(np.int32)
+
+
+def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.float64]) -> Any:
+    """Turn one feature's codes back into a column of the original dtype."""
+    if not feature.numeric:
+        return _category_column(feature, codes)
+    if feature.open:
+        grid = feature.array[np.minimum(codes - ((at >= 0) & (codes > at)), len(feature.array) - 1)]
+        numbers = np.where((at >= 0) & (codes == at), own, grid)
+    else:
+        numbers = feature.array[codes]
+    return _as_dtype(numbers, feature.dtype)
+
+
+def _category_column(feature: Feature, codes: Codes) -> Any:
+    if feature.dtype == "category":
+        dtype = pd.CategoricalDtype(list(feature.categories), feature.categories_ordered)
+        order = pd.Index(feature.categories, dtype=object).get_indexer(feature.index)
+        return pd.Categorical.from_codes(order[codes], dtype=dtype)
+    return _as_dtype(feature.array, feature.dtype)[codes]
+
+
+def _as_dtype(values: NDArray[Any], dtype: str) -> Any:
+    if dtype == "object":
+        return values.astype(object)
+    try:
+        return values.astype(np.dtype(dtype))
+    except TypeError:  # a pandas extension dtype, such as str or Int64
+        return pd.array(values.tolist(), dtype=dtype)  # type: ignore[call-overload]
+
+
+def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:
+    """Return each feature's values as numbers for each person, [P, slots]: own numbers in place, places for categories.
+
+    The slot left over where nothing was inserted repeats the last grid point; `slots_used` says it is not used.
+    """
+    out = []
+    for f, feature in enumerate(features):
+        slots = np.arange(feature.n_slots)
+        if feature.open:
+            at = people.inserted_at[:, f, None]
+            shifted = np.where((at >= 0) & (slots > at), slots - 1, slots)
+            grid = feature.array[np.minimum(shifted, len(feature.array) - 1)]
+            out.append(np.where(slots == at, people.own[:, f, None], grid))
+        else:
+            base = feature.array if feature.numeric else slots.astype(np.float64)
+            out.append(np.broadcast_to(base, (len(people), len(slots))))
+    return out
+
+
+def slots_used(features: Sequence[Feature], people: Encoded) -> NDArray[np.int32]:
+    """Return how many slots of each feature a person's grid fills, [P, F]."""
+    grid = np.array([len(f.values) for f in features], dtype=np.int32)
+    return (grid + (people.inserted_at >= 0)).astype(np.int32)

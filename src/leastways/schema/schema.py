@@ -1,0 +1,179 @@
+"""The schema: all features of a table, the rules across them, and the way between frames and codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.errors import DataError, SchemaError, listed, nearest
+from leastways.schema import checks, files
+from leastways.schema.codec import Codes, Encoded, decode_column, encode_column, encode_relative
+from leastways.schema.consistency import check_consistent
+from leastways.schema.feature import Feature
+from leastways.schema.infer import infer_feature
+from leastways.schema.rules import Rule, as_rules
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What each column is, how a person may move in it, and which combinations are possible."""
+
+    features: tuple[Feature, ...]
+    target: str | None = None
+    rules: tuple[Rule, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        if not self.features:
+            raise SchemaError("a schema needs at least one feature.")
+        names = [f.name for f in self.features]
+        if len(set(names)) != len(names):
+            raise SchemaError(f"feature names must be unique: {listed(names, 40)}.")
+        object.__setattr__(self, "rules", as_rules(tuple(self.rules), self.by_name))
+        check_consistent(self.rules, self.by_name)
+
+    @classmethod
+    def infer(
+        cls, frame: pd.DataFrame, target: str | None = None, *, rules: Sequence[Rule | Mapping[str, Any]] = ()
+    ) -> Schema:
+        """Read kinds and grids off a training table.
+
+        Integers take every value between the smallest and the largest (more than 1,000 of them: a quantile grid),
+        reals at most 100 quantile points, everything else the categories that occur, without order. Directions are
+        all `any`: say with `update` what a person cannot do.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> train = pd.DataFrame({"age": [20, 24], "plan": ["a", "b"], "approved": [0, 1]})
+        >>> Schema.infer(train, target="approved").names
+        ('age', 'plan')
+        """
+        if not isinstance(frame, pd.DataFrame) or frame.empty:
+            raise DataError("Schema.infer needs a DataFrame with at least one row.")
+        if target is not None and target not in frame.columns:
+            raise SchemaError(f"there is no target column {target!r}." + nearest(target, frame.columns))
+        columns = [c for c in frame.columns if c != target]
+        odd = [c for c in columns if not isinstance(c, str)]
+        if odd:
+            raise SchemaError(f"column names must be text; got {listed(odd)}.")
+        return cls(tuple(infer_feature(c, frame[c]) for c in columns), target, tuple(rules))  # type: ignore[arg-type]
+
+    def update(
+        self,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        /,
+        *,
+        rules: Sequence[Rule | Mapping[str, Any]] | None = None,
+        **features: Mapping[str, Any],
+    ) -> Schema:
+        """Return a schema with some features changed.
+
+        Settings: direction, order, kind, values, grid, min, max, step, label, unit. Features whose name is no Python
+        word go into a mapping: ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
+        """
+        wanted = {**(settings or {}), **features}
+        for name in wanted:
+            if name not in self.by_name:
+                raise SchemaError(
+                    f"there is no feature {name!r}; the schema has {listed(self.names, 40)}."
+                    + nearest(name, self.names)
+                )
+        new = tuple(f.updated(wanted[f.name]) if f.name in wanted else f for f in self.features)
+        return Schema(new, self.target, self.rules if rules is None else tuple(rules))  # type: ignore[arg-type]
+
+    @cached_property
+    def by_name(self) -> dict[str, Feature]:
+        """Features by their name."""
+        return {f.name: f for f in self.features}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(f.name for f in self.features)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each feature's slots begin in a cost table, and the table's height at the end: [F + 1]."""
+        return np.concatenate([[0], np.cumsum([f.n_slots for f in self.features])]).astype(np.int64)
+
+    def position(self, name: str) -> int:
+        """Return a feature's place among the features."""
+        if name not in self.by_name:
+            raise SchemaError(f"there is no feature {name!r}." + nearest(name, self.names))
+        return self.names.index(name)
+
+    def problems(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """List every value that does not fit: row, column, value, problem. Raises if the columns do not fit."""
+        return checks.problems_of(checks.check_columns(frame, self.features, self.target), self.features)
+
+    def validate(self, frame: pd.DataFrame) -> None:
+        """Raise `DataError` if the table does not fit, naming column, row, value and what is allowed."""
+        problems = self.problems(frame)
+        if len(problems):
+            checks.raise_problems(problems)
+
+    def encode(self, frame: pd.DataFrame) -> Encoded:
+        """Check a table and turn it into codes."""
+        self.validate(frame)
+        return self.encode_checked(frame)
+
+    def encode_checked(self, frame: pd.DataFrame) -> Encoded:
+        """Turn a table that is known to fit into codes."""
+        columns = [encode_column(f, frame[f.name]) for f in self.features]
+        codes, at, own = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
+        return Encoded(codes, at, own, frame.index)
+
+    def decode(
+        self,
+        codes: Encoded | Codes,
+        people: Encoded | None = None,
+        rows: NDArray[np.intp] | None = None,
+        index: pd.Index[Any] | None = None,
+    ) -> pd.DataFrame:
+        """Turn codes back into a table with the original dtypes, categories and index.
+
+        `decode(schema.encode(frame))` is `frame`. For options, `rows[i]` says whose grid row `i` of `codes` is in.
+        """
+        if isinstance(codes, Encoded):
+            codes, people, index = codes.codes, codes, codes.index
+        codes = np.asarray(codes, dtype=np.int32)
+        if people is None:
+            at, own = np.full(codes.shape, -1, np.int32), np.full(codes.shape, np.nan)
+        else:
+            at, own = (people.inserted_at, people.own) if rows is None else (people.inserted_at[rows], people.own[rows])
+        columns = {f.name: decode_column(f, codes[:, i], at[:, i], own[:, i]) for i, f in enumerate(self.features)}
+        return pd.DataFrame(columns, index=index, copy=False)
+
+    def encode_options(self, frame: pd.DataFrame, people: Encoded, rows: NDArray[np.intp]) -> Codes:
+        """Encode option states in the grids of the people they are for; -1 where a value is in no grid."""
+        at, own = people.inserted_at[rows], people.own[rows]
+        return np.stack(
+            [encode_relative(f, frame[f.name], at[:, i], own[:, i]) for i, f in enumerate(self.features)], axis=1
+        )
+
+    def to_yaml(self, path: str | Path | None = None) -> str:
+        """Write the schema as commented YAML, to a file if a path is given; returns the text."""
+        text = files.to_text(self.features, self.target, self.rules)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_yaml(cls, source: str | Path) -> Schema:
+        """Read a schema from a YAML file, or from YAML text (anything with a line break)."""
+        is_text = isinstance(source, str) and "\n" in source
+        text, where = (str(source), "schema text") if is_text else (files.read_path(source), f"schema {str(source)!r}")
+        features, target, rules = files.read_text(text, where)
+        return cls(tuple(features), target, tuple(rules))
+
+    def __str__(self) -> str:
+        rows: Iterable[str] = (f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}" for f in self.features)
+        return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])

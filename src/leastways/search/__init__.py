@@ -1,0 +1,32 @@
+"""Searchers that ask and are told, the budget loop that drives them, and their registry."""
+
+from leastways.search.base import (
+    Chosen,
+    Moves,
+    Problem,
+    Questions,
+    Run,
+    Searcher,
+    as_searcher,
+    register_searcher,
+)
+from leastways.search.cols import COLS, PCOLS
+from leastways.search.loop import SearchResult, run_search
+from leastways.search.sets import LocalSearch, RandomSearch
+
+__all__ = [
+    "COLS",
+    "PCOLS",
+    "Chosen",
+    "LocalSearch",
+    "Moves",
+    "Problem",
+    "Questions",
+    "RandomSearch",
+    "Run",
+    "SearchResult",
+    "Searcher",
+    "as_searcher",
+    "register_searcher",
+    "run_search",
+]

@@ -1,0 +1,146 @@
+"""The seam between searchers and everything else: a searcher asks about states and is told the answers.
+
+A searcher never calls the model and never counts queries. One run drives a whole chunk of people in lockstep, so each
+round is one model call; the same searcher serves one person, a chunk, or a worker of a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.costs import CostSamples
+from leastways.errors import SettingError, listed, nearest
+from leastways.kernels.propose import list_choices
+from leastways.rng import Keys
+
+
+class Questions(NamedTuple):
+    """States to be judged. Rows of one person stand together."""
+
+    people: NDArray[np.int64]  # [R] place of the person in the chunk
+    codes: NDArray[np.int32]  # [R, F]
+
+
+class Chosen(NamedTuple):
+    """The options a run settled on; accepted by the model, permitted to the person."""
+
+    codes: NDArray[np.int32]  # [P, N, F]
+    n: NDArray[np.int64]  # [P] options of each person
+    probability: NDArray[np.float64]  # [P, N]
+
+
+class Moves(NamedTuple):
+    """The codes that proposals may use, packed per feature."""
+
+    choices: NDArray[np.int32]  # [P, V]
+    n_choices: NDArray[np.int32]  # [P, F]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a searcher is given: people, their sampled costs, their random streams, and the size of the answer."""
+
+    samples: CostSamples
+    keys: Keys  # [P] search streams
+    n_options: int
+    budget: int  # most rows per person
+
+    @property
+    def n_people(self) -> int:
+        """People in this chunk."""
+        return self.samples.n_people
+
+    @cached_property
+    def actionable(self) -> Moves:
+        """Moves that the person may make."""
+        return self._moves(self.samples.tables.allowed)
+
+    @cached_property
+    def anything(self) -> Moves:
+        """Every value of every feature, as the paper's released code proposes."""
+        t = self.samples.tables
+        sizes = np.diff(t.offsets)
+        slot = np.concatenate([np.arange(n) for n in sizes])
+        return self._moves(slot[None, :] < np.repeat(t.used, sizes, axis=1))
+
+    def moves(self, proposals: str) -> Moves:
+        """Return the moves that a `proposals` setting stands for."""
+        return self.anything if proposals == "paper" else self.actionable
+
+    def _moves(self, allowed: NDArray[np.bool_]) -> Moves:
+        t = self.samples.tables
+        choices = np.zeros(allowed.shape, np.int32)
+        n_choices = np.zeros(t.start.shape, np.int32)
+        list_choices(allowed, t.offsets, choices, n_choices)
+        return Moves(choices, n_choices)
+
+
+class Run(Protocol):
+    """A search under way for one chunk of people."""
+
+    def ask(self, left: NDArray[np.int64]) -> Questions:
+        """Return states to judge, at most `left[p]` for person p; none at all ends the search."""
+        ...
+
+    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        """Take the answers to the last questions."""
+        ...
+
+    def chosen(self) -> Chosen:
+        """Return the options so far; asked at the end, and sound at any time."""
+        ...
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """A configured method: settings only, no state."""
+
+    def start(self, problem: Problem) -> Run:
+        """Begin a search for a chunk of people."""
+        ...
+
+
+_REGISTRY: dict[str, Callable[[], Searcher]] = {}
+
+
+def register_searcher(name: str, factory: Callable[[], Searcher]) -> None:
+    """Make a searcher available as ``Recourse(..., method=name)``.
+
+    Check it first with `leastways.testing.check_searcher`.
+    """
+    if not isinstance(name, str) or not name:
+        raise SettingError(f"a searcher's name must be a text, not {name!r}.")
+    if name in _REGISTRY and _REGISTRY[name] is not factory:
+        raise SettingError(f"there is a searcher {name!r} already; choose another name.")
+    _REGISTRY[name] = factory
+
+
+def as_searcher(method: Any) -> Searcher:
+    """Accept a configured searcher or the name of a registered one."""
+    if isinstance(method, str):
+        if method not in _REGISTRY:
+            known = sorted(_REGISTRY)
+            raise SettingError(f"there is no method {method!r}; known: {listed(known)}." + nearest(method, known))
+        return _REGISTRY[method]()
+    if isinstance(method, type) or not isinstance(method, Searcher):
+        hint = " Give an instance, such as COLS()." if isinstance(method, type) else ""
+        raise SettingError(f"method must be a name ({listed(sorted(_REGISTRY))}) or a searcher, not {method!r}.{hint}")
+    return method
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Raise unless a setting is one of the allowed words."""
+    if value not in allowed:
+        raise SettingError(f"{name} must be one of {listed(allowed)}, not {value!r}." + nearest(value, allowed))
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Raise unless a setting is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
+        raise SettingError(f"{name} must be a whole number of {least} or more, not {value!r}.")

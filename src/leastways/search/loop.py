@@ -1,0 +1,71 @@
+"""The budget loop: it alone decides when a search stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.errors import ModelError, SearcherError
+from leastways.search.base import Chosen, Problem, Questions, Searcher
+
+# Rows in, P(target) per row and the people whose rows the model failed on out.
+Judge = Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found for a chunk, what it asked, and whom the model failed."""
+
+    chosen: Chosen
+    queries: NDArray[np.int64]  # [P] rows asked and answered
+    rounds: int
+    failures: dict[int, ModelError]
+
+
+def run_search(
+    searcher: Searcher,
+    problem: Problem,
+    judge: Judge,
+    threshold: float,
+    progress: Callable[[float], None] | None = None,
+) -> SearchResult:
+    """Let the searcher ask until it has no more questions or the budget is spent.
+
+    A person on whose rows the model fails drops out with what was found so far; the others go on.
+    """
+    run = searcher.start(problem)
+    left = np.full(problem.n_people, problem.budget, np.int64)
+    answered = np.zeros(problem.n_people, np.int64)
+    failures: dict[int, ModelError] = {}
+    rounds = 0
+    while left.any():
+        questions = run.ask(left.copy())
+        if not len(questions.people):
+            break
+        asked = _count(questions, left)
+        probability, failed = judge(questions)
+        lost = np.isin(questions.people, list(failed))
+        run.tell(questions, np.where(lost, 0.0, probability), ~lost & (probability >= threshold))
+        left -= asked
+        left[list(failed)] = 0
+        asked[list(failed)] = 0
+        answered += asked
+        failures.update(failed)
+        rounds += 1
+        if progress is not None:
+            progress(1.0 - float(left.sum()) / (problem.budget * problem.n_people))
+    return SearchResult(run.chosen(), answered, rounds, failures)
+
+
+def _count(questions: Questions, left: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count each person's questions and hold the searcher to its allowance."""
+    asked = np.bincount(questions.people, minlength=len(left))
+    if len(asked) > len(left) or (asked > left).any():
+        raise SearcherError(
+            f"{int((asked[: len(left)] > left).sum())} people were asked about more rows than their budget leaves; "
+            "a searcher must not ask more than `left`."
+        )
+    return asked.astype(np.int64)

@@ -1,0 +1,112 @@
+"""Searches that try whole sets: plain local search, and random draws over the space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.kernels.sets import DIVERSITY, EMC, PROXIMITY, SPARSITY, SetStates, ask_sets, is_first, tell_sets
+from leastways.kernels.tables import reachable
+from leastways.rng import stream
+from leastways.search.base import Chosen, Problem, Questions, check_choice, register_searcher
+
+Objective = Literal["emc", "sparsity", "proximity", "diversity"]
+Proposals = Literal["actionable", "paper"]
+_OBJECTIVES = {"emc": EMC, "sparsity": SPARSITY, "proximity": PROXIMITY, "diversity": DIVERSITY}
+
+
+@dataclass(frozen=True)
+class LocalSearch:
+    """Perturb the whole best set; the new one replaces it only if it is better as a whole (the paper's LS).
+
+    Parameters
+    ----------
+    objective
+        `emc`, or `sparsity`, `proximity`, `diversity`, these three averaged with validity.
+    proposals
+        As in `COLS`.
+    """
+
+    objective: Objective = "emc"
+    proposals: Proposals = "actionable"
+
+    def __post_init__(self) -> None:
+        check_choice("objective", self.objective, tuple(_OBJECTIVES))
+        check_choice("proposals", self.proposals, ("actionable", "paper"))
+
+    def start(self, problem: Problem) -> SetRun:
+        """Begin a search for a chunk of people."""
+        return SetRun(problem, _OBJECTIVES[self.objective], self.proposals, everywhere=False)
+
+
+@dataclass(frozen=True)
+class RandomSearch:
+    """Draw sets uniformly over the space and keep the best by EMC."""
+
+    proposals: Proposals = "actionable"
+
+    def __post_init__(self) -> None:
+        check_choice("proposals", self.proposals, ("actionable", "paper"))
+
+    def start(self, problem: Problem) -> SetRun:
+        """Begin a search for a chunk of people."""
+        return SetRun(problem, EMC, self.proposals, everywhere=True)
+
+
+class SetRun:
+    """One best set per person, tried against a new one each round."""
+
+    def __init__(self, problem: Problem, objective: int, proposals: Proposals, everywhere: bool) -> None:
+        P, N = problem.n_people, problem.n_options
+        F = problem.samples.tables.start.shape[1]
+        self.problem = problem
+        self.objective = objective
+        self.everywhere = everywhere
+        self.moves = problem.moves(proposals)
+        self.states = SetStates(
+            stream=stream(problem.keys, "run 0"),
+            score=np.full(P, -np.inf),
+            codes=np.zeros((P, N, F), np.int32),
+            n=np.zeros(P, np.int64),
+            accepted=np.zeros((P, N), np.bool_),
+            probability=np.zeros((P, N)),
+        )
+
+    def ask(self, left: NDArray[np.int64]) -> Questions:
+        """Propose each person's next set, as large as what is left allows."""
+        quota = np.minimum(left, self.problem.n_options)
+        rows = int(quota.sum())
+        F = self.states.codes.shape[2]
+        people, codes = np.empty(rows, np.int64), np.empty((rows + 1, F), np.int32)
+        samples = self.problem.samples
+        n = ask_sets(
+            samples.tables, samples.rules, *self.moves, self.states, quota, self.everywhere, people, codes
+        )
+        return Questions(people[:n], codes[:n])
+
+    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        """Keep the tried set where it is better as a whole."""
+        t = self.problem.samples.tables
+        tell_sets(t, self.states, questions.people, questions.codes, accepted, probability, self.objective)
+
+    def chosen(self) -> Chosen:
+        """Return the accepted, permitted, distinct members of each person's best set."""
+        s, t = self.states, self.problem.samples.tables
+        codes, n, probability = np.zeros_like(s.codes), np.zeros_like(s.n), np.zeros_like(s.probability)
+        for p in range(len(s.n)):
+            good = [
+                o
+                for o in range(s.n[p])
+                if s.accepted[p, o] and reachable(t, p, s.codes[p, o]) and is_first(s.codes[p], o)
+            ]
+            n[p] = len(good)
+            codes[p, : len(good)] = s.codes[p, good]
+            probability[p, : len(good)] = s.probability[p, good]
+        return Chosen(codes, n, probability)
+
+
+register_searcher("ls", LocalSearch)
+register_searcher("random", RandomSearch)

@@ -1,0 +1,178 @@
+"""Callables: every kind of answer that is documented, and the ones that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from leastways.errors import ModelError, SettingError
+from leastways.models import Model, QueryMeter, as_model
+from tests.models.people import NUMBERS, people
+
+FRAME = people(4)
+FLOATS = [0.0, 0.25, 1.0, 0.5]
+NAN = float("nan")
+
+
+def ask(answer: object, target: object = 1) -> Any:
+    return as_model(lambda frame: answer, target).probability(FRAME)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        FLOATS,
+        tuple(FLOATS),
+        np.array(FLOATS),
+        np.array(FLOATS, dtype=np.float32),
+        np.array(FLOATS)[:, None],
+        pd.Series(FLOATS, index=[3, 2, 1, 0]),
+        pd.Series(FLOATS, dtype="Float64"),
+        pd.Series(FLOATS, dtype=object),
+        pd.DataFrame({"p": FLOATS}),
+        pd.DataFrame({0: [9.0] * 4, 1: FLOATS}),
+        np.column_stack([1 - np.array(FLOATS), FLOATS]),
+        [[1 - p, p] for p in FLOATS],
+    ],
+)
+def test_probabilities(answer: object) -> None:
+    np.testing.assert_array_equal(ask(answer), FLOATS)
+
+
+def test_float_zeros_and_ones_are_probabilities_whatever_the_target() -> None:
+    np.testing.assert_array_equal(ask(np.array([0.0, 1.0, 1.0, 0.0]), target=0), [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "target"),
+    [
+        ([0, 1, 1, 0], 1),
+        (np.array([0, 1, 1, 0]), True),
+        (np.array([[0], [1], [1], [0]]), 1),
+        ([False, True, True, False], 1),
+        (["no", "yes", "yes", "no"], "yes"),
+        (np.array(["no", "yes", "yes", "no"]), np.str_("yes")),
+        (np.array(["no", "yes", "yes", "no"], dtype=object), "yes"),
+        (pd.Categorical(["no", "yes", "yes", "no"]), "yes"),
+        (pd.Series([0.5, 1.5, 1.5, 0.5], dtype="category"), 1.5),
+        (pd.Series([0, 1, 1, 0], dtype="Int64"), 1),
+        (pd.Series(["no", "yes", "yes", "no"], index=[7, 7, 7, 7]), "yes"),
+        (pd.Index(["no", "yes", "yes", "no"]), "yes"),
+        (pd.DataFrame({"label": ["no", "yes", "yes", "no"]}), "yes"),
+        ([("a", 1), "yes", "yes", None], "yes"),
+    ],
+)
+def test_labels(answer: object, target: object) -> None:
+    expected = [0.0, 1.0, 1.0, 0.0]
+    got = ask(answer, target)
+    np.testing.assert_array_equal(np.nan_to_num(got), expected)
+    assert got.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ["no", None, "yes", "no"],
+        pd.Series([0, None, 1, 0], dtype="Int64"),
+        pd.Series([False, None, True, False], dtype="boolean"),
+        pd.Categorical(["no", None, "yes", "no"]),
+    ],
+)
+def test_a_missing_label_is_nan_not_no(answer: object) -> None:
+    got = ask(answer, "yes" if "yes" in list(answer) else 1)  # type: ignore[call-overload]
+    np.testing.assert_array_equal(got, [0.0, NAN, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "hint"),
+    [
+        (["0", "1", "1", "0"], 1, "Did you mean '1'?"),
+        ([0, 1, 1, 0], "1", "Did you mean 1?"),
+        (pd.Categorical(["no", "yes", "yes", "no"]), True, "'no', 'yes'"),
+    ],
+)
+def test_labels_that_can_never_match(answer: object, target: object, hint: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        ask(answer, target)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["yes", 2, -1, 0.5])
+def test_class_probabilities_need_a_column_number(target: object) -> None:
+    with pytest.raises(SettingError, match=r"column number 0\.\.1"):
+        ask(np.full((4, 2), 0.5), target)
+
+
+def test_named_columns_may_be_the_target() -> None:
+    answer = pd.DataFrame({"yes": FLOATS, "no": [0.0] * 4})
+    np.testing.assert_array_equal(ask(answer, "yes"), FLOATS)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        0.5,
+        None,
+        "yes",
+        FLOATS[:3],
+        np.zeros((4, 2, 2)),
+        np.zeros((3, 2)),
+        np.zeros((4, 0)),
+        [[0.1], [0.2, 0.3]],
+        {},
+    ],
+)
+def test_a_wrong_shape_is_refused(answer: object) -> None:
+    with pytest.raises(ModelError):
+        ask(answer)
+
+
+def test_text_in_class_probabilities_is_refused() -> None:
+    with pytest.raises(ModelError, match="numbers"):
+        ask(np.array([["a", "b"]] * 4))
+
+
+class Answering:
+    """Something that is a Model already."""
+
+    def probability(self, frame: pd.DataFrame) -> Any:
+        return np.full(len(frame), 0.5)
+
+
+def test_a_model_passes_through() -> None:
+    model = Answering()
+    assert as_model(model, "whatever") is model
+    assert isinstance(model, Model)
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        (42, "Accepted:"),
+        (None, "Accepted:"),
+        ("model.onnx", "load_model"),
+        ([Answering(), Answering()], "AllOf"),
+        (StandardScaler().fit(FRAME[NUMBERS]), "does not predict"),
+        (Answering, "class Answering, not an instance"),
+        (pd, "Accepted:"),
+    ],
+)
+def test_what_is_no_model(model: object, hint: str) -> None:
+    with pytest.raises(SettingError, match=hint):
+        as_model(model, 1)
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.1, NAN])
+def test_threshold_range(threshold: float) -> None:
+    with pytest.raises(SettingError, match="threshold"):
+        as_model(Answering(), 1, threshold=threshold)
+
+
+def test_float32_rounding_is_not_a_fault() -> None:
+    answer = np.array([1.0000005, -0.0000005, 0.5, 1.0], dtype=np.float32)
+    got = QueryMeter(as_model(lambda frame: answer, 1)).judge(FRAME)
+    np.testing.assert_array_equal(got, [1.0, 0.0, 0.5, 1.0])

@@ -1,0 +1,227 @@
+"""The meter counts exactly, refuses unusable answers with their rows, and loses only the groups that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leastways.errors import ModelError, SettingError
+from leastways.models import QueryMeter
+from tests.models.people import people
+
+FRAME = people(6)
+
+
+class Answers:
+    """A model given by its function, without an adapter between it and the meter."""
+
+    def __init__(self, function: Callable[[pd.DataFrame], Any]) -> None:
+        self.function = function
+        self.sent: list[int] = []
+
+    def probability(self, frame: pd.DataFrame) -> Any:
+        self.sent.append(len(frame))
+        return self.function(frame)
+
+
+def meter_of(function: Callable[[pd.DataFrame], Any]) -> QueryMeter:
+    return QueryMeter(Answers(function))
+
+
+@given(st.lists(st.integers(0, 6), max_size=8))
+def test_rows_and_calls_are_counted_exactly(sizes: list[int]) -> None:
+    meter = meter_of(lambda frame: np.full(len(frame), 0.5))
+    for size in sizes:
+        assert meter.judge(FRAME.iloc[:size]).shape == (size,)
+    assert meter.rows == sum(sizes)
+    assert meter.calls == sum(size > 0 for size in sizes)
+    assert meter.failed_rows == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.sampled_from(["ok", "raise", "nan", "high", "short"])), max_size=12
+    )
+)
+def test_only_failing_groups_are_lost(rows: list[tuple[int, str]]) -> None:
+    """Whatever mix of good and bad rows: answers, losses and counts are what the rows alone say."""
+    frame = pd.DataFrame({"group": [g for g, _ in rows], "way": [w for _, w in rows]}, dtype=object)
+    meter = meter_of(_as_told)
+    values, failures = meter.judge_by_group(frame, np.array([g for g, _ in rows], dtype=np.int64))
+
+    failing = {g for g, way in rows if way != "ok"}
+    assert set(failures) == failing
+    expected = [np.nan if g in failing else g / 10 for g, _ in rows]
+    np.testing.assert_array_equal(values, expected)
+    assert isinstance(meter.model, Answers)
+    assert meter.rows + meter.failed_rows == sum(meter.model.sent)
+    assert meter.calls == len(meter.model.sent)
+    whole = {way for _, way in rows} & {"raise", "short"}
+    groups = {g for g, _ in rows}
+    assert meter.calls == (0 if not rows else 1 + len(groups) if whole and len(groups) > 1 else 1)
+    unanswered = {g for g, way in rows if way in ("raise", "short")}
+    assert meter.rows == sum(g not in unanswered for g, _ in rows)
+    for g, error in failures.items():
+        assert error.rows is not None
+        assert set(error.rows["group"]) == {g}
+
+
+def _as_told(frame: pd.DataFrame) -> Any:
+    ways = set(frame["way"])
+    if "raise" in ways:
+        raise ValueError("told to")
+    values = frame["group"].to_numpy(dtype=np.float64) / 10
+    values[(frame["way"] == "nan").to_numpy()] = np.nan
+    values[(frame["way"] == "high").to_numpy()] = 1.5
+    return values[:-1] if "short" in ways else values
+
+
+def test_an_exception_is_wrapped_with_its_rows() -> None:
+    def broken(frame: pd.DataFrame) -> Any:
+        raise KeyError("income")
+
+    meter = meter_of(broken)
+    with pytest.raises(ModelError) as caught:
+        meter.judge(FRAME)
+    message = str(caught.value)
+    assert "KeyError: 'income'" in message
+    assert "6 row(s)" in message
+    assert "row 1000 (age=" in message
+    assert isinstance(caught.value.__cause__, KeyError)
+    pd.testing.assert_frame_equal(caught.value.rows, FRAME)
+    assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_passes_through(stop: type[BaseException]) -> None:
+    def stopped(frame: pd.DataFrame) -> Any:
+        raise stop
+
+    meter = meter_of(stopped)
+    with pytest.raises(stop):
+        meter.judge_by_group(FRAME, np.arange(6))
+    assert meter.rows == 0
+
+
+def test_a_wrong_setting_is_nobodys_row() -> None:
+    def wrong(frame: pd.DataFrame) -> Any:
+        raise SettingError("no such class")
+
+    meter = meter_of(wrong)
+    with pytest.raises(SettingError, match="no such class"):
+        meter.judge_by_group(FRAME, np.arange(6))
+    assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (np.zeros(5), r"shape \(5,\)"),
+        (np.zeros((6, 2)), r"shape \(6, 2\)"),
+        (np.zeros((6, 1)), r"shape \(6, 1\)"),
+        (0.5, "float"),
+        (None, "NoneType"),
+        ([0.1, 0.2], "list of length 2"),
+        (["yes"] * 6, "string"),
+        (np.array(["0.5"] * 6), "string"),
+        (pd.Series(["0.5"] * 6, dtype=object), "string"),
+        ([[0.1], [0.2, 0.3]], "differ in length"),
+        ([1j] * 6, "complex"),
+    ],
+)
+def test_a_wrong_shape_or_type(answer: object, hint: str) -> None:
+    meter = meter_of(lambda frame: answer)
+    with pytest.raises(ModelError, match=hint) as caught:
+        meter.judge(FRAME)
+    assert "row 1000" in str(caught.value)
+    assert (meter.rows, meter.failed_rows) == (0, 6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-6, 1.0 + 1e-6, 2.0])
+def test_unusable_numbers_name_the_first_row(bad: float) -> None:
+    answer = np.array([0.0, 1.0, bad, 0.5, bad, 0.5])
+    meter = meter_of(lambda frame: answer)
+    with pytest.raises(ModelError) as caught:
+        meter.judge(FRAME)
+    message = str(caught.value)
+    assert repr(float(bad)) in message
+    assert f"row 1002 (age={FRAME['age'].iloc[2]}" in message
+    assert "2 of 6 rows" in message
+    assert caught.value.rows is not None
+    assert list(caught.value.rows.index) == [1002, 1004]
+    assert meter.rows == 6
+
+
+def test_rounding_is_clipped() -> None:
+    answer = np.array([-1e-10, 1 + 1e-10, 0.5, 0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(meter_of(lambda frame: answer).judge(FRAME), [0, 1, 0.5, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [[0, 1, 0, 1, 0, 1], [False, True] * 3, pd.Series([0.0, 1.0] * 3, dtype="Float64", index=[1] * 6)],
+)
+def test_other_numbers_are_numbers(answer: object) -> None:
+    np.testing.assert_array_equal(meter_of(lambda frame: answer).judge(FRAME), [0, 1] * 3)
+
+
+def test_a_missing_value_in_a_nullable_series_is_nan() -> None:
+    answer = pd.Series([0.5, None, 0.5, 0.5, 0.5, 0.5], dtype="Float64")
+    values, failures = meter_of(lambda frame: answer).judge_by_group(FRAME, np.array([0, 0, 0, 1, 1, 1]))
+    assert set(failures) == {0}
+    np.testing.assert_array_equal(values, [np.nan] * 3 + [0.5] * 3)
+
+
+def test_all_missing_is_an_error_of_values() -> None:
+    with pytest.raises(ModelError, match="returned nan as a probability"):
+        meter_of(lambda frame: [None] * len(frame)).judge(FRAME)
+
+
+def test_an_empty_frame_is_not_sent() -> None:
+    def never(frame: pd.DataFrame) -> Any:
+        raise AssertionError("called")
+
+    meter = meter_of(never)
+    assert meter.judge(FRAME.iloc[:0]).shape == (0,)
+    values, failures = meter.judge_by_group(FRAME.iloc[:0], np.array([], dtype=np.int64))
+    assert values.shape == (0,)
+    assert failures == {}
+    assert (meter.rows, meter.calls, meter.failed_rows) == (0, 0, 0)
+
+
+def test_one_failing_group_is_not_sent_twice() -> None:
+    meter = meter_of(lambda frame: 1 / 0)
+    values, failures = meter.judge_by_group(FRAME, np.full(6, 3))
+    assert np.isnan(values).all()
+    assert "ZeroDivisionError" in str(failures[3])
+    assert meter.calls == 1
+
+
+def test_groups_must_match_the_rows() -> None:
+    with pytest.raises(ValueError, match=r"shape \(6,\)"):
+        meter_of(lambda frame: np.zeros(len(frame))).judge_by_group(FRAME, np.arange(5))
+
+
+def test_the_model_cannot_change_our_frame() -> None:
+    def vandal(frame: pd.DataFrame) -> Any:
+        frame.loc[:, "age"] = -1
+        frame["new"] = 1
+        frame.drop(columns="job title", inplace=True)
+        frame.index = pd.RangeIndex(len(frame))
+        return np.zeros(len(frame))
+
+    before = FRAME.copy(deep=True)
+    meter_of(vandal).judge(FRAME)
+    pd.testing.assert_frame_equal(FRAME, before)
+
+
+def test_a_wide_row_is_cut() -> None:
+    wide = pd.DataFrame(np.zeros((2, 40)), columns=[f"c{i}" for i in range(40)])
+    with pytest.raises(ModelError, match=r"\.\.\. \(40 columns\)"):
+        meter_of(lambda frame: 1 / 0).judge(wide)
