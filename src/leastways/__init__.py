@@ -1,0 +1,110 @@
+"""Least-cost ways to a yes: recourse for people whom a model refused, when what things cost them is unknown.
+
+>>> import leastways as lw
+>>> schema = lw.Schema.infer(train, target="approved")                        # doctest: +SKIP
+>>> plans = lw.Recourse(model, schema).fit(train).recommend(people)           # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leastways import datasets, metrics, testing
+    from leastways.costs import CostDistribution, Preferences
+    from leastways.errors import (
+        DataError,
+        LeastwaysError,
+        MissingExtraError,
+        ModelError,
+        PreferenceError,
+        SchemaError,
+        SearcherError,
+        SettingError,
+    )
+    from leastways.metrics import SimulatedPeople, evaluate, simulate_people
+    from leastways.models import AllOf, OnnxModel, TorchModel, load_model
+    from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
+    from leastways.recourse import Recourse
+    from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
+    from leastways.search import COLS, PCOLS, LocalSearch, RandomSearch, Searcher, register_searcher
+
+__version__ = "0.1.0"
+
+# Where each public name lives. They load on first use, so that `import leastways` costs next to nothing.
+_HOMES = {
+    "costs": ("CostDistribution", "Preferences"),
+    "errors": (
+        "DataError",
+        "LeastwaysError",
+        "MissingExtraError",
+        "ModelError",
+        "PreferenceError",
+        "SchemaError",
+        "SearcherError",
+        "SettingError",
+    ),
+    "metrics": ("SimulatedPeople", "evaluate", "simulate_people"),
+    "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
+    "plans": ("RecourseOption", "RecoursePlan", "RecoursePlans"),
+    "recourse": ("Recourse",),
+    "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
+    "search": ("COLS", "PCOLS", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
+}
+_ROOMS = ("datasets", "metrics", "testing")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "COLS",
+    "PCOLS",
+    "AllOf",
+    "AtMost",
+    "CostDistribution",
+    "DataError",
+    "Feature",
+    "Forbidden",
+    "IfThen",
+    "LeastwaysError",
+    "Linked",
+    "LocalSearch",
+    "MissingExtraError",
+    "ModelError",
+    "OnnxModel",
+    "PreferenceError",
+    "Preferences",
+    "RandomSearch",
+    "Recourse",
+    "RecourseOption",
+    "RecoursePlan",
+    "RecoursePlans",
+    "Schema",
+    "SchemaError",
+    "Searcher",
+    "SearcherError",
+    "SettingError",
+    "SimulatedPeople",
+    "TorchModel",
+    "__version__",
+    "datasets",
+    "evaluate",
+    "load_model",
+    "metrics",
+    "register_searcher",
+    "simulate_people",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"leastways.{name}")
+    if name in _HOME_OF:
+        value = getattr(import_module(f"leastways.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'leastways' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

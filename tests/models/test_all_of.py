@@ -81,9 +81,7 @@ def test_members_of_different_kinds_share_the_target() -> None:
 
 
 def test_nested_with_thresholds() -> None:
-    frame = pd.DataFrame(
-        [[0.9, 0.9, 0.9], [0.9, 0.25, 0.9], [0.9, 0.9, 0.7], [0.1, 0.9, 0.9]], columns=[0, 1, 2]
-    )
+    frame = pd.DataFrame([[0.9, 0.9, 0.9], [0.9, 0.25, 0.9], [0.9, 0.9, 0.7], [0.1, 0.9, 0.9]], columns=[0, 1, 2])
     first, second, third = columns_as_models(3)
     model = as_model(AllOf([AllOf([first, second], [0.8, 0.3]), third], [0.4, 0.75]), 1, threshold=0.6)
     np.testing.assert_array_equal(model.probability(frame) >= 0.6, [True, False, False, False])
@@ -102,9 +100,7 @@ def test_a_member_may_not_spoil_the_frame_of_the_next() -> None:
 
 @pytest.mark.parametrize("bad", [1.7, -0.2, np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("thresholds", [None, [0.3, 1.0]])
-def test_a_members_unusable_answer_is_not_hidden_by_another(
-    bad: float, thresholds: list[float] | None
-) -> None:
+def test_a_members_unusable_answer_is_not_hidden_by_another(bad: float, thresholds: list[float] | None) -> None:
     frame = pd.DataFrame({0: [0.9, bad, 0.9], 1: [0.1, 0.1, 0.9]})
     model = as_model(AllOf(columns_as_models(2), thresholds), 1, threshold=1.0)
     meter = QueryMeter(model)
@@ -150,6 +146,4 @@ def test_settings(models: Any, thresholds: Sequence[float] | None, hint: str) ->
 def test_pickles() -> None:
     frame = pd.DataFrame({0: [0.9, 0.2], 1: [0.1, 0.9]})
     model = as_model(AllOf(columns_as_models(2), [0.1, 0.4]), 1)
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(model)).probability(frame), model.probability(frame)
-    )
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).probability(frame), model.probability(frame))

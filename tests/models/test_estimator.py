@@ -42,9 +42,7 @@ def test_multiclass_with_text_labels() -> None:
 @pytest.mark.parametrize("kind", [np.int64, np.bool_, np.float64, np.int8])
 def test_one_and_true_are_the_same_class(target: object, kind: type) -> None:
     fitted = pipeline().fit(FRAME, yes(FRAME).astype(kind))
-    np.testing.assert_array_equal(
-        as_model(fitted, target).probability(FRAME), fitted.predict_proba(FRAME)[:, 1]
-    )
+    np.testing.assert_array_equal(as_model(fitted, target).probability(FRAME), fitted.predict_proba(FRAME)[:, 1])
 
 
 @pytest.mark.parametrize(

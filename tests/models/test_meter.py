@@ -44,11 +44,7 @@ def test_rows_and_calls_are_counted_exactly(sizes: list[int]) -> None:
     assert meter.failed_rows == 0
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.sampled_from(["ok", "raise", "nan", "high", "short"])), max_size=12
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["ok", "raise", "nan", "high", "short"])), max_size=12))
 def test_only_failing_groups_are_lost(rows: list[tuple[int, str]]) -> None:
     """Whatever mix of good and bad rows: answers, losses and counts are what the rows alone say."""
     frame = pd.DataFrame({"group": [g for g, _ in rows], "way": [w for _, w in rows]}, dtype=object)
@@ -94,6 +90,7 @@ def test_an_exception_is_wrapped_with_its_rows() -> None:
     assert "6 row(s)" in message
     assert "row 1000 (age=" in message
     assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.rows is not None
     pd.testing.assert_frame_equal(caught.value.rows, FRAME)
     assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
 
@@ -212,7 +209,7 @@ def test_the_model_cannot_change_our_frame() -> None:
     def vandal(frame: pd.DataFrame) -> Any:
         frame.loc[:, "age"] = -1
         frame["new"] = 1
-        frame.drop(columns="job title", inplace=True)
+        frame.pop("job title")
         frame.index = pd.RangeIndex(len(frame))
         return np.zeros(len(frame))
 

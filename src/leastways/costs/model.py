@@ -36,7 +36,7 @@ class CostSamples:
     @property
     def n_samples(self) -> int:
         """Cost functions per person."""
-        return self.tables.alpha.shape[1]
+        return int(self.tables.alpha.shape[1])
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,7 @@ def _allowed(
     return np.concatenate(parts, axis=1)
 
 
-def rule_tables(
-    schema: Schema, levels: Sequence[NDArray[np.float64]], all_levels: NDArray[np.float64]
-) -> RuleTables:
+def rule_tables(schema: Schema, levels: Sequence[NDArray[np.float64]], all_levels: NDArray[np.float64]) -> RuleTables:
     """Compile the schema's rules for these people."""
     P, F, V = len(levels[0]), len(schema.features), int(schema.offsets[-1])
     by_name = dict(zip(schema.names, levels, strict=True))

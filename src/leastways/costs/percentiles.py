@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ class Percentiles:
         return self.data[f][levels.astype(np.intp)]
 
 
-def _learn(feature: Feature, column: pd.Series) -> Numbers:  # type: ignore[type-arg]
+def _learn(feature: Feature, column: pd.Series[Any]) -> Numbers:
     if not feature.ordered:
         return np.empty(0)
     if column.empty:

@@ -136,7 +136,8 @@ def _fill(
     names = told.editable_features
     if names is not None:
         tables.has_editable[rows] = True
-        tables.editable[np.ix_(rows, [schema.position(n) for n in names])] = True
+        places = np.array([schema.position(n) for n in names], dtype=np.intp)
+        tables.editable[rows[:, None], places] = True
     if told.scores is not None:
         tables.has_scores[rows] = True
         for name, score in told.scores.items():
@@ -199,4 +200,4 @@ def _changeable(schema: Schema, name: str, what: str) -> None:
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
-    return not isinstance(value, bool | str) and isinstance(value, Real) and bool(low <= value <= high)
+    return not isinstance(value, bool | str) and isinstance(value, Real) and low <= float(value) <= high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,7 @@ class Dataset:
     rules: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", deepcopy(dict(self.settings)))  # the caller's own, to change
         where = f"data set {self.name!r}"
         if self.target not in self.frame.columns:
             raise DataError(f"{where} has no target column {self.target!r}.")

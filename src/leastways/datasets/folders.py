@@ -16,13 +16,11 @@ class DataNotFoundError(DataError, FileNotFoundError):
     """The files of a data set are not where they were looked for."""
 
 
-def find_folder(
-    name: str, files: Sequence[str], data_dir: str | os.PathLike[str] | None, download: bool
-) -> Path:
+def find_folder(name: str, files: Sequence[str], data_dir: str | os.PathLike[str] | None, download: bool) -> Path:
     """Return the folder of data set `name` that holds all `files`.
 
-    `data_dir` (or LEASTWAYS_DATA) is a folder with one sub-folder per data set. Without it, earlier downloads
-    are used. Only `download=True` ever opens a connection, and only for files that are not there.
+    `data_dir` (or LEASTWAYS_DATA) is a folder with one sub-folder per data set. Without `data_dir`, earlier
+    downloads count too. Only `download=True` ever opens a connection, and only for files that are not there.
     """
     if download and name not in REMOTES:
         raise DataError(
@@ -30,28 +28,26 @@ def find_folder(
             f"{', '.join(f'{name}/{file}' for file in files)} in a folder: pass it as data_dir=, or set "
             f"{ENVIRONMENT}."
         )
-    root = Path(data_dir) if data_dir is not None else _from_environment()
-    folder = (cache_dir() if root is None else root) / name
-    missing = [file for file in files if not (folder / file).is_file()]
-    if not missing:
-        return folder
+    given = data_dir if data_dir is not None else os.environ.get(ENVIRONMENT)
+    root = Path(given).expanduser() if given else None
+    roots = [root] if root is not None else []
+    if data_dir is None or download:
+        roots.append(cache_dir())
+    for folder in (place / name for place in roots):
+        if all((folder / file).is_file() for file in files):
+            return folder
     if download:
         for remote in REMOTES[name]:
             fetch(remote, cache_dir())
         return cache_dir() / name
-    raise DataNotFoundError(_message(name, missing, folder, root))
+    raise DataNotFoundError(_message(name, files, root))
 
 
-def _from_environment() -> Path | None:
-    given = os.environ.get(ENVIRONMENT)
-    return Path(given).expanduser() if given else None
-
-
-def _message(name: str, missing: Sequence[str], folder: Path, root: Path | None) -> str:
-    what = ", ".join(f"{name}/{file}" for file in missing)
+def _message(name: str, files: Sequence[str], root: Path | None) -> str:
+    what = ", ".join(f"{name}/{file}" for file in files if root is None or not (root / name / file).is_file())
     if root is None:
         text = f"data set {name!r} needs the files {what}, and no data folder is set."
     else:
-        text = f"data set {name!r}: {what} not found; looked in {str(folder)!r}."
+        text = f"data set {name!r}: {what} not found in {str(root)!r}."
     text += f" Pass the folder that holds {name!r} as data_dir=, or set {ENVIRONMENT} to it"
     return text + (", or pass download=True." if name in REMOTES else ".")

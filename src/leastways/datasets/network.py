@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from leastways.errors import DataError, listed, nearest
 
@@ -30,9 +31,7 @@ class ScaledColumn:
         """Return the scaled numbers. Scaled in double precision, as the network's authors did."""
         x = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isnan(x).any():
-            raise DataError(
-                f"column {self.name!r} has missing values; the network needs a number in every row."
-            )
+            raise DataError(f"column {self.name!r} has missing values; the network needs a number in every row.")
         return np.asarray((x - self.low) / (self.high - self.low))
 
 
@@ -95,9 +94,9 @@ class PaperNetwork:
             hidden += self.b1[:, None]
             np.maximum(hidden, 0, out=hidden)
             logits = self.W2 @ hidden + self.b2[:, None]
-            np.subtract(logits[0], logits[1], out=gap[rows])
+            np.subtract(logits[1], logits[0], out=gap[rows])
         # a softmax over two classes is a logistic function of their difference
-        return np.asarray(1 / (1 + np.exp(gap.astype(np.float64))), dtype=np.float64)
+        return np.asarray(expit(gap.astype(np.float64)), dtype=np.float64)
 
 
 def _column(entry: Mapping[str, Any]) -> ScaledColumn | CodedColumn:

@@ -91,9 +91,7 @@ def _named(raw: pd.DataFrame) -> pd.DataFrame:
     }
     columns["priors"] = np.array(PRIORS, dtype=object)[np.digitize(raw["PRIORS"], [-1, 0, 5], right=True)]
     columns["years_school"] = raw["SCHOOL"].astype(np.int64)
-    columns["prison_violations"] = np.array(VIOLATIONS, dtype=object)[
-        np.digitize(raw["RULE"], [0, 5], right=True)
-    ]
+    columns["prison_violations"] = np.array(VIOLATIONS, dtype=object)[np.digitize(raw["RULE"], [0, 5], right=True)]
     columns["age"] = raw["AGE"].astype(np.int64) // 12
     columns["months_served"] = raw["TSERVD"].astype(np.int64)
     columns["no_rearrest"] = 1 - raw["RECID"].astype(np.int64)

@@ -46,9 +46,7 @@ def link_shortfall(
 ) -> float:
     """How much the required feature still has to move, 0 or less if the link is met."""
     a, b = rules.link_feature[link], rules.link_requires[link]
-    moved = (
-        rules.levels[p, offsets[a] + codes[a]] - rules.levels[p, offsets[a] + start[a]]
-    ) / rules.link_by[link]
+    moved = (rules.levels[p, offsets[a] + codes[a]] - rules.levels[p, offsets[a] + start[a]]) / rules.link_by[link]
     if moved <= 0.0:
         return 0.0
     sign = 1.0 if rules.link_at_least[link] > 0.0 else -1.0
@@ -133,9 +131,7 @@ def _repair_link(
         code = choices[offsets[b] + c]
         codes[b] = code
         near = abs(code - start[b])
-        if link_shortfall(rules, offsets, p, link, start, codes) <= 0.0 and (
-            best < 0 or near < abs(best - start[b])
-        ):
+        if link_shortfall(rules, offsets, p, link, start, codes) <= 0.0 and (best < 0 or near < abs(best - start[b])):
             best = code
     if best >= 0:
         codes[b] = best

@@ -139,9 +139,7 @@ def tell_round(
             walkers.probability[w, place] = probability[rows[q]]
             if place == walkers.n[w]:
                 walkers.n[w] += 1
-            nearest_two(
-                walkers.costs[w], walkers.n[w], top, walkers.lowest[w], walkers.second[w], walkers.owner[w]
-            )
+            nearest_two(walkers.costs[w], walkers.n[w], top, walkers.lowest[w], walkers.second[w], walkers.owner[w])
 
 
 @compiled

@@ -92,9 +92,7 @@ def _checked(thresholds: Sequence[float], n_models: int) -> tuple[float, ...]:
     except (TypeError, ValueError) as error:
         raise SettingError(f"thresholds={thresholds!r} must be a number per model: {error}.") from error
     if len(own) != n_models:
-        raise SettingError(
-            f"thresholds={own!r} has {len(own)} entries for {n_models} models: give one per model."
-        )
+        raise SettingError(f"thresholds={own!r} has {len(own)} entries for {n_models} models: give one per model.")
     if bad := [t for t in own if not 0.0 < t <= 1.0]:
         raise SettingError(f"thresholds={own!r}: {bad[0]!r} must be above 0 and at most 1.")
     return own

@@ -36,7 +36,7 @@ def told(error: Exception) -> str:
     """Say what went wrong in the model: our own words where we have them, else what it raised."""
     if isinstance(error, ModelError):
         return str(error)
-    return f"The model raised {type(error).__name__}: {error}."
+    return f"The model raised {type(error).__name__}: {str(error).rstrip('.')}."
 
 
 def as_series(answer: object) -> pd.Series:
@@ -54,9 +54,7 @@ def as_probabilities(answer: object, rows: int) -> FloatArray:
     reports them.
     """
     if shape_of(answer) != (rows,):
-        raise ModelError(
-            f"The model must return one probability per row, shape ({rows},), not {describe(answer)}."
-        )
+        raise ModelError(f"The model must return one probability per row, shape ({rows},), not {describe(answer)}.")
     series = as_series(answer)
     kind = infer_dtype(series, skipna=True)
     if kind not in NUMBERS and not series.isna().all():

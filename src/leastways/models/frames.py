@@ -81,9 +81,7 @@ def encode(encoder: Encoder, frame: pd.DataFrame) -> npt.NDArray[Any]:
         encoded = encoded.toarray()
     array = np.asarray(encoded)
     if array.ndim < 2 or array.shape[0] != len(frame):
-        raise ModelError(
-            f"The encoder must return a row for each of the {len(frame)} rows, not {describe(encoded)}."
-        )
+        raise ModelError(f"The encoder must return a row for each of the {len(frame)} rows, not {describe(encoded)}.")
     if array.dtype.kind in "biuf":
         return array
     try:

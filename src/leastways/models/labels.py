@@ -54,8 +54,7 @@ def label_matches(labels: pd.Series, target: object, owner: str) -> FloatArray:
     if clash:
         seen = list(labels.dropna().unique())
         raise SettingError(
-            f"target={wanted!r} can never equal a label of {owner}, which are {listed(seen)}."
-            f"{suggestion(wanted, seen)}"
+            f"target={wanted!r} can never equal a label of {owner}, which are {listed(seen)}.{suggestion(wanted, seen)}"
         )
     same = (labels == wanted).to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(labels.isna(), np.nan, same)

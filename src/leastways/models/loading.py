@@ -48,15 +48,7 @@ def _existing(file: Path) -> Path:
 def _from_skops(file: Path, trust: bool | Sequence[str]) -> Any:
     io = require("skops.io", "skops", "Loading a .skops file")
     found: list[str] = _reading(file, lambda: io.get_untrusted_types(file=file))
-    allowed = (
-        found
-        if trust is True
-        else []
-        if trust is False
-        else [trust]
-        if isinstance(trust, str)
-        else list(trust)
-    )
+    allowed = found if trust is True else [] if trust is False else [trust] if isinstance(trust, str) else list(trust)
     if refused := [name for name in found if name not in allowed]:
         raise SettingError(
             f"{str(file)!r} holds types that are not known to be safe: {listed(refused, 20)}. If you trust "
@@ -83,18 +75,14 @@ def _reading(file: Path, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except Exception as error:  # zip, JSON, pickle and import errors alike: loaders promise no base class
-        raise SettingError(
-            f"Cannot read a model from {str(file)!r}: {type(error).__name__}: {error}"
-        ) from error
+        raise SettingError(f"Cannot read a model from {str(file)!r}: {type(error).__name__}: {error}") from error
 
 
 def _from_code(spec: str) -> Any:
     """Import ``module:object`` (or ``module:object.attribute``) as Python started here would."""
     module_name, _, attribute = spec.partition(":")
     if not attribute or not all(part.isidentifier() for part in module_name.split(".")):
-        raise SettingError(
-            f"{spec!r} is not of the form 'module:object', and not a model file. It must be {_WAYS}."
-        )
+        raise SettingError(f"{spec!r} is not of the form 'module:object', and not a model file. It must be {_WAYS}.")
     found = _import(module_name, spec)
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -119,9 +107,7 @@ def _import(name: str, spec: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             beside = [file.stem for file in Path.cwd().glob("*.py")]
-            raise SettingError(
-                f"{spec!r}: there is no module {error.name!r} here.{nearest(name, beside)}"
-            ) from error
+            raise SettingError(f"{spec!r}: there is no module {error.name!r} here.{nearest(name, beside)}") from error
         raise SettingError(f"{spec!r}: importing {name!r} failed: {error}") from error
     except Exception as error:  # the user's own module may raise anything
         raise SettingError(f"{spec!r}: importing {name!r} raised {type(error).__name__}: {error}") from error

@@ -160,9 +160,7 @@ def _check_column_numbers(labels: npt.NDArray[Any], k: int) -> None:
 
 def _flat(answer: npt.NDArray[Any], rows: int) -> pd.Series:
     if np.size(answer) != rows:
-        raise ModelError(
-            f"The ONNX model must return one label per row, {rows} in all, not shape {answer.shape}."
-        )
+        raise ModelError(f"The ONNX model must return one label per row, {rows} in all, not shape {answer.shape}.")
     return as_series(answer.reshape(rows))
 
 

@@ -65,8 +65,8 @@ def check_inputs(inputs: list[Port], has_encoder: bool) -> None:
             f"{listed([port.name for port in inputs])}. Leave encoder= out to feed them from the columns."
         )
     for port in inputs:
-        if port.element != "string" and port.element not in _DTYPES:
-            raise SettingError(f"OnnxModel: input {port.name!r} has type {port.type!r}, which cannot be fed.")
+        if port.element not in _DTYPES and (has_encoder or port.element != "string"):
+            raise SettingError(f"OnnxModel: input {port.name!r} has type {port.type!r}, which cannot be filled.")
         if port.shape and port.shape[0] is not None:
             raise SettingError(
                 f"OnnxModel: input {port.name!r} takes exactly {port.shape[0]} row(s); export the model with "
@@ -119,9 +119,7 @@ def _column(port: Port, frame: pd.DataFrame, required: bool = True) -> Any:
     if not required:
         return None
     trouble = f"could be any of {listed(alike)}" if alike else "is not a column"
-    raise ModelError(
-        f"ONNX input {port.name!r} {trouble}; the columns are {listed(list(frame.columns), 20)}."
-    )
+    raise ModelError(f"ONNX input {port.name!r} {trouble}; the columns are {listed(list(frame.columns), 20)}.")
 
 
 def _identifier(name: object) -> str:
@@ -144,8 +142,7 @@ def cast(column: pd.Series, port: Port) -> npt.NDArray[Any]:
         result = values.astype(dtype)
     if not np.issubdtype(dtype, np.floating) and (lost := result != values).any():
         raise ModelError(
-            f"Column {column.name!r} holds {plain(values[lost][0])!r}; ONNX input {port.name!r} takes "
-            f"{port.type}."
+            f"Column {column.name!r} holds {plain(values[lost][0])!r}; ONNX input {port.name!r} takes {port.type}."
         )
     return result
 

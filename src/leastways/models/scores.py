@@ -36,9 +36,7 @@ def read_scores(
         )
     single = scores.ndim == 1
     names = _class_names(classes, 2 if single else scores.shape[1])
-    column = column_of(
-        target, names, "the model" if classes else "the model (without classes=, column numbers)"
-    )
+    column = column_of(target, names, "the model" if classes else "the model (without classes=, column numbers)")
     tolerance = rounding(scores.dtype)
     wide = scores.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):

@@ -106,9 +106,7 @@ def evaluating(module: Any) -> Iterator[None]:
 def _to_numpy(result: Any, rows: int) -> npt.NDArray[Any]:
     """Bring a batch's output home; bfloat16 and the like, which numpy lacks, as float32."""
     if result.ndim == 0 or result.shape[0] != rows:
-        raise ModelError(
-            f"The torch module must return {rows} rows for {rows} rows, not shape {tuple(result.shape)}."
-        )
+        raise ModelError(f"The torch module must return {rows} rows for {rows} rows, not shape {tuple(result.shape)}.")
     home = result.cpu()
     array: npt.NDArray[Any] = (home if home.element_size() >= 4 else home.float()).numpy()
     return array

@@ -111,7 +111,7 @@ def _as_dtype(values: NDArray[Any], dtype: str) -> Any:
     try:
         return values.astype(np.dtype(dtype))
     except TypeError:  # a pandas extension dtype, such as str or Int64
-        return pd.array(values.tolist(), dtype=dtype)  # type: ignore[call-overload]
+        return pd.array(values.tolist(), dtype=dtype)
 
 
 def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.errors import SchemaError, listed, nearest, plain
@@ -88,5 +89,5 @@ def condition_mask(feature: Feature, condition: Condition, levels: NDArray[np.fl
     values = values_of(condition)
     if feature.numeric:
         return np.isin(levels, np.asarray(values, dtype=np.float64))
-    positions = feature.index.get_indexer(np.asarray(values, dtype=object)).astype(np.float64)
+    positions = feature.index.get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
     return np.isin(levels, positions[positions >= 0])

@@ -110,7 +110,8 @@ class Feature:
     @cached_property
     def index(self) -> pd.Index[Any]:
         """The categories for look-ups."""
-        return pd.Index(self.array, dtype=object)
+        index: pd.Index[Any] = pd.Index(self.array, dtype=object)
+        return index
 
     @property
     def range(self) -> float:

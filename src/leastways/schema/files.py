@@ -14,7 +14,19 @@ from leastways.schema.rules import Rule
 
 VERSION = 1
 _TOP = ("version", "target", "features", "rules")
-_FEATURE = ("kind", "direction", "label", "unit", "min", "max", "step", "grid", "values", "dtype", "categories")
+_FEATURE = (
+    "kind",
+    "direction",
+    "label",
+    "unit",
+    "min",
+    "max",
+    "step",
+    "grid",
+    "values",
+    "dtype",
+    "categories",
+)
 _FEATURE_KEYS = (*_FEATURE, "categories_ordered")
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.

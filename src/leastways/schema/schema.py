@@ -143,7 +143,8 @@ class Schema:
         `decode(schema.encode(frame))` is `frame`. For options, `rows[i]` says whose grid row `i` of `codes` is in.
         """
         if isinstance(codes, Encoded):
-            codes, people, index = codes.codes, codes, codes.index
+            people, index = codes, codes.index
+            codes = codes.codes
         codes = np.asarray(codes, dtype=np.int32)
         if people is None:
             at, own = np.full(codes.shape, -1, np.int32), np.full(codes.shape, np.nan)
@@ -156,7 +157,8 @@ class Schema:
         """Encode option states in the grids of the people they are for; -1 where a value is in no grid."""
         at, own = people.inserted_at[rows], people.own[rows]
         return np.stack(
-            [encode_relative(f, frame[f.name], at[:, i], own[:, i]) for i, f in enumerate(self.features)], axis=1
+            [encode_relative(f, frame[f.name], at[:, i], own[:, i]) for i, f in enumerate(self.features)],
+            axis=1,
         )
 
     def to_yaml(self, path: str | Path | None = None) -> str:

@@ -20,7 +20,7 @@ class SearchResult:
     """What a search found for a chunk, what it asked, and whom the model failed."""
 
     chosen: Chosen
-    queries: NDArray[np.int64]  # [P] rows asked and answered
+    queries: NDArray[np.int64]  # [P] rows asked
     rounds: int
     failures: dict[int, ModelError]
 
@@ -38,7 +38,7 @@ def run_search(
     """
     run = searcher.start(problem)
     left = np.full(problem.n_people, problem.budget, np.int64)
-    answered = np.zeros(problem.n_people, np.int64)
+    total = np.zeros(problem.n_people, np.int64)
     failures: dict[int, ModelError] = {}
     rounds = 0
     while left.any():
@@ -50,14 +50,13 @@ def run_search(
         lost = np.isin(questions.people, list(failed))
         run.tell(questions, np.where(lost, 0.0, probability), ~lost & (probability >= threshold))
         left -= asked
-        left[list(failed)] = 0
-        asked[list(failed)] = 0
-        answered += asked
+        left[list(failed)] = 0  # the model fails on them: they keep what they have
+        total += asked
         failures.update(failed)
         rounds += 1
         if progress is not None:
             progress(1.0 - float(left.sum()) / (problem.budget * problem.n_people))
-    return SearchResult(run.chosen(), answered, rounds, failures)
+    return SearchResult(run.chosen(), total, rounds, failures)
 
 
 def _count(questions: Questions, left: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,7 +8,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.sets import DIVERSITY, EMC, PROXIMITY, SPARSITY, SetStates, ask_sets, is_first, tell_sets
+from leastways.kernels.sets import (
+    DIVERSITY,
+    EMC,
+    PROXIMITY,
+    SPARSITY,
+    SetStates,
+    ask_sets,
+    is_first,
+    tell_sets,
+)
 from leastways.kernels.tables import reachable
 from leastways.rng import stream
 from leastways.search.base import Chosen, Problem, Questions, check_choice, register_searcher
@@ -82,9 +91,7 @@ class SetRun:
         F = self.states.codes.shape[2]
         people, codes = np.empty(rows, np.int64), np.empty((rows + 1, F), np.int32)
         samples = self.problem.samples
-        n = ask_sets(
-            samples.tables, samples.rules, *self.moves, self.states, quota, self.everywhere, people, codes
-        )
+        n = ask_sets(samples.tables, samples.rules, *self.moves, self.states, quota, self.everywhere, people, codes)
         return Questions(people[:n], codes[:n])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:

@@ -1,0 +1,29 @@
+"""Pure functions on plans: satisfaction, coverage, cost, distances; simulated people to judge by."""
+
+from leastways.metrics.evaluate import evaluate, evaluate_people
+from leastways.metrics.measures import (
+    coverage,
+    disparate_impact_ratio,
+    diversity,
+    fraction_satisfied,
+    population_average_cost,
+    proximity,
+    sparsity,
+    validity,
+)
+from leastways.metrics.people import SimulatedPeople, simulate_people
+
+__all__ = [
+    "SimulatedPeople",
+    "coverage",
+    "disparate_impact_ratio",
+    "diversity",
+    "evaluate",
+    "evaluate_people",
+    "fraction_satisfied",
+    "population_average_cost",
+    "proximity",
+    "simulate_people",
+    "sparsity",
+    "validity",
+]

@@ -1,0 +1,61 @@
+"""The paper's measures as pure functions of arrays (SPEC section 6). NaN where a measure is undefined."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+def fraction_satisfied(min_costs: Numbers, k: float = 1.0) -> float:
+    """FS@k: share of people whose cheapest option costs less than k."""
+    return float((min_costs < k).mean()) if len(min_costs) else float("nan")
+
+
+def coverage(min_costs: Numbers) -> float:
+    """Cov: share of people with an option they can reach at all."""
+    return float(np.isfinite(min_costs).mean()) if len(min_costs) else float("nan")
+
+
+def population_average_cost(min_costs: Numbers) -> float:
+    """PAC: mean cost of the cheapest option over the people who have one."""
+    covered = min_costs[np.isfinite(min_costs)]
+    return float(covered.mean()) if len(covered) else float("nan")
+
+
+def feature_distances(a: Numbers, b: Numbers, span: Numbers) -> Numbers:
+    """Distance per feature: |x - y| / range for numbers, 0 or 1 for categories (span 0); shapes [..., F]."""
+    numeric = span > 0
+    scaled = np.abs(a - b) / np.where(numeric, span, 1.0)
+    return np.where(numeric, scaled, (a != b).astype(np.float64))
+
+
+def proximity(state: Numbers, options: Numbers, span: Numbers) -> float:
+    """Prox: 1 minus the mean distance of the options [n, F] to the present state [F]."""
+    if not len(options):
+        return float("nan")
+    return float(1.0 - feature_distances(options, state, span).mean())
+
+
+def sparsity(state: Numbers, options: Numbers) -> float:
+    """Spars: 1 minus the mean share of changed features."""
+    return float(1.0 - (options != state).mean()) if len(options) else float("nan")
+
+
+def diversity(options: Numbers, span: Numbers) -> float:
+    """Div: mean distance over pairs of options; undefined for fewer than two."""
+    if len(options) < 2:
+        return float("nan")
+    first, second = np.triu_indices(len(options), k=1)
+    return float(feature_distances(options[first], options[second], span).mean())
+
+
+def validity(n_unique_valid: int, n_options: int) -> float:
+    """Val: unique valid options over options asked for."""
+    return n_unique_valid / n_options
+
+
+def disparate_impact_ratio(group_1: float, group_0: float) -> float:
+    """DIR of a measure: group 1 over group 0; NaN where undefined (shown as a dash)."""
+    return group_1 / group_0 if group_0 and np.isfinite(group_0) else float("nan")

@@ -1,0 +1,23 @@
+"""What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
+
+from leastways.plans.plans import (
+    FIGURES,
+    STATUSES,
+    SUMMARY,
+    Change,
+    RecourseOption,
+    RecoursePlan,
+    RecoursePlans,
+    Status,
+)
+
+__all__ = [
+    "FIGURES",
+    "STATUSES",
+    "SUMMARY",
+    "Change",
+    "RecourseOption",
+    "RecoursePlan",
+    "RecoursePlans",
+    "Status",
+]

@@ -1,0 +1,267 @@
+"""What comes out: a frozen plan per person, and all plans together as tables, JSON and text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from leastways.errors import DataError, listed, nearest, plain
+from leastways.plans.json_tables import frame_from_json, frame_to_json
+from leastways.plans.wording import change_text
+from leastways.schema import Schema
+
+Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
+STATUSES: dict[str, str] = {
+    "found": "at least one option was found",
+    "partial": "options were found, but the search was cut short; the reason says why",
+    "none_exists": "no option exists within what this person may change",
+    "none_found": "no option was found within the budget",
+    "already_positive": "the model accepts this person as they are",
+    "invalid_input": "this row cannot be used; the reason says why",
+}
+FIGURES = (
+    "probability",
+    "expected_cost",
+    "best_for",
+)  # columns of `options` beside person, option and features
+SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
+_FORMAT, _VERSION = "leastways plans", 1
+
+
+@dataclass(frozen=True)
+class Change:
+    """One feature of an option that differs from the present."""
+
+    feature: str
+    before: Any
+    after: Any
+    text: str
+
+
+@dataclass(frozen=True)
+class RecourseOption:
+    """One way to a yes."""
+
+    number: int
+    values: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    probability: float
+    expected_cost: float
+    best_for: float
+
+
+@dataclass(frozen=True)
+class RecoursePlan:
+    """Everything about one person: present state, status, options."""
+
+    person: Any
+    status: Status
+    reason: str
+    state: Mapping[str, Any]
+    probability: float
+    options: tuple[RecourseOption, ...]
+    covered: float
+    emc: float
+    satisfied: float
+    queries: int
+
+    def to_text(self) -> str:
+        """Write the plan as a person would want to read it."""
+        now = "" if np.isnan(self.probability) else f" (chance of a yes now: {self.probability:.0%})"
+        head = f"Person {self.person}: {STATUSES[self.status]}{now}."
+        if self.reason:
+            head += f"\n  {self.reason}"
+        lines = [head]
+        for option in self.options:
+            lines.append(
+                f"\nOption {option.number}: cheapest for {option.best_for:.0%} of plausible preferences, "
+                f"expected cost {option.expected_cost:.2f}"
+            )
+            lines.extend(f"  - {change.text}" for change in option.changes)
+            lines.append(f"  then the chance of a yes is {option.probability:.0%}")
+        if self.options:
+            lines.append(
+                f"\nAt least one option is open to {self.covered:.0%} of plausible preferences, "
+                f"and cheap (cost below 1) for {self.satisfied:.0%}."
+            )
+        return "\n".join(lines)
+
+    __str__ = to_text
+
+
+class RecoursePlans:
+    """The plans of many people. Look one up by its label: ``plans[label]``.
+
+    Attributes
+    ----------
+    options : DataFrame
+        A row per option: person, option, every feature's new value, probability, expected_cost (mean over the cost
+        samples that can reach it), best_for (share of samples for which it is the cheapest).
+    summary : DataFrame
+        A row per person, with the people's index: status, n_options, covered, emc (mean cost over covered samples),
+        satisfied (share of samples under 1), queries, probability (now), reason.
+    people : DataFrame
+        The people as they were given.
+    failed_rows : DataFrame
+        What the model was asked when it failed: person, error, the features.
+    settings : dict
+        How the plans were made.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        people: pd.DataFrame,
+        summary: pd.DataFrame,
+        options: pd.DataFrame,
+        failed_rows: pd.DataFrame,
+        settings: Mapping[str, Any],
+    ) -> None:
+        self.schema = schema
+        self.people = people
+        self.summary = summary
+        self.options = options
+        self.failed_rows = failed_rows
+        self.settings = dict(settings)
+
+    def __len__(self) -> int:
+        return len(self.summary)
+
+    def __iter__(self) -> Iterator[RecoursePlan]:
+        return (self[label] for label in self.summary.index)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.summary.index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RecoursePlans):
+            return NotImplemented
+        return (
+            self.schema == other.schema
+            and self.settings == other.settings
+            and all(
+                getattr(self, name).equals(getattr(other, name))
+                for name in ("people", "summary", "options", "failed_rows")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        counts = self.summary["status"].value_counts()
+        return f"RecoursePlans({len(self)} people: {', '.join(f'{n} {s}' for s, n in counts.items())})"
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """The options as changes, a row per changed feature: person, option, feature, from, to."""
+        places = self.people.index.get_indexer(pd.Index(self.options["person"]))
+        parts = []
+        for f, feature in enumerate(self.schema.features):
+            before = self.people[feature.name].to_numpy(dtype=object)[places]
+            after = self.options[feature.name].to_numpy(dtype=object)
+            rows = np.flatnonzero(before != after)
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "row": rows,
+                        "place": f,
+                        "feature": feature.name,
+                        "from": pd.Series(before[rows], dtype=object),
+                        "to": pd.Series(after[rows], dtype=object),
+                    }
+                )
+            )
+        long = pd.concat(parts, ignore_index=True).sort_values(["row", "place"], ignore_index=True)
+        heads = self.options[["person", "option"]].iloc[long["row"]].reset_index(drop=True)
+        return pd.concat([heads, long[["feature", "from", "to"]]], axis=1)
+
+    @cached_property
+    def _option_rows(self) -> dict[Any, Any]:
+        return dict(self.options.groupby("person", sort=False).indices)
+
+    def __getitem__(self, label: Any) -> RecoursePlan:
+        if label not in self.summary.index:
+            known = self.summary.index.tolist()
+            raise KeyError(f"there is no person {label!r}; known: {listed(known)}.{nearest(label, known)}")
+        row = self.summary.loc[label]
+        state = {n: plain(v) for n, v in self.people.loc[label].items()}
+        table = self.options.iloc[self._option_rows.get(label, [])]
+        options = tuple(self._option(record, state) for record in table.to_dict("records"))
+        return RecoursePlan(
+            person=plain(label),
+            status=row["status"],
+            reason=row["reason"],
+            state=state,
+            probability=float(row["probability"]),
+            options=options,
+            covered=float(row["covered"]),
+            emc=float(row["emc"]),
+            satisfied=float(row["satisfied"]),
+            queries=int(row["queries"]),
+        )
+
+    def _option(self, record: Mapping[Any, Any], state: Mapping[str, Any]) -> RecourseOption:
+        values = {n: plain(record[n]) for n in self.schema.names}
+        changes = tuple(
+            Change(f.name, state[f.name], values[f.name], change_text(f, state[f.name], values[f.name]))
+            for f in self.schema.features
+            if values[f.name] != state[f.name]
+        )
+        return RecourseOption(
+            int(record["option"]),
+            values,
+            changes,
+            float(record["probability"]),
+            float(record["expected_cost"]),
+            float(record["best_for"]),
+        )
+
+    def to_table(self) -> pd.DataFrame:
+        """Return one flat table for files: a row per option, and a row for each person without any."""
+        head = self.summary[["status", "reason"]].rename_axis("person").reset_index()
+        return head.merge(self.options, on="person", how="left").astype({"option": "Int64"})
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back equal plans."""
+        text = json.dumps(
+            {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "settings": self.settings,
+                "schema": self.schema.to_yaml(),
+                "people": frame_to_json(self.people),
+                "summary": frame_to_json(self.summary),
+                "options": frame_to_json(self.options),
+                "failed_rows": frame_to_json(self.failed_rows),
+            },
+            allow_nan=False,
+            ensure_ascii=False,
+        )
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> RecoursePlans:
+        """Read plans from a JSON file, or from JSON text."""
+        is_text = isinstance(source, str) and source.lstrip().startswith("{")
+        where = "the text" if is_text else repr(str(source))
+        if not is_text and not Path(source).is_file():
+            raise DataError(f"there is no file {where}.")
+        try:
+            data = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DataError(f"{where} is not valid JSON: {error}") from error
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise DataError(f"{where} does not hold leastways plans.")
+        if data.get("version") != _VERSION:
+            raise DataError(f"{where} has version {data.get('version')!r}; this release reads {_VERSION}.")
+        frames = {n: frame_from_json(data[n]) for n in ("people", "summary", "options", "failed_rows")}
+        return cls(Schema.from_yaml(data["schema"]), settings=data["settings"], **frames)

@@ -1,0 +1,5 @@
+"""The facade a user meets first."""
+
+from leastways.recourse.facade import Recourse
+
+__all__ = ["Recourse"]

@@ -1,0 +1,214 @@
+"""The facade a user meets first: a model, a schema, training data; then plans for the people it refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from leastways.costs import CostDistribution, CostModel, Preferences
+from leastways.costs.distribution import check_number
+from leastways.errors import ModelError, SchemaError, SettingError, listed
+from leastways.kernels.sets import describe_sets
+from leastways.models import QueryMeter, as_model
+from leastways.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.recourse.outcome import Outcome, assemble
+from leastways.recourse.people import People
+from leastways.recourse.progress import Report, reporter
+from leastways.rng import check_seed, keys_of_rows, stream
+from leastways.schema import Encoded, Schema
+from leastways.schema.checks import check_columns
+from leastways.search import Problem, Questions, as_searcher, run_search
+from leastways.search.base import Searcher, check_count
+
+_CHUNK_BYTES = 400 * 2**20
+SATISFIED_BELOW = 1.0
+
+
+class Recourse(BaseEstimator):  # type: ignore[misc]
+    """Find, for each refused person, a small set of changes of which at least one is cheap for them.
+
+    Parameters
+    ----------
+    model
+        The model that decides, fitted, on raw rows: a scikit-learn, xgboost or lightgbm estimator or Pipeline, any
+        callable from a DataFrame to probabilities or labels, `TorchModel`, `OnnxModel`, or `AllOf` several.
+    schema : Schema
+        What each column is and how a person may move in it.
+    method : str or searcher
+        "cols", "pcols", "ls", "random", or a configured searcher such as ``COLS(gain="paper")``.
+    n_options : int
+        Options per person, at most.
+    budget : int
+        Rows per person that may be sent to the model, the person's own row included.
+    n_costs : int
+        Cost functions drawn per person.
+    target
+        The label that is a yes.
+    threshold : float
+        A state is accepted if its probability of `target` is at least this.
+    costs : str or CostDistribution
+        Where cost functions come from: "mix", "linear", "percentile", or a `CostDistribution`.
+    uncovered_cost : float
+        What a sampled cost function that no option serves counts in the objective.
+    random_state : int
+        Same seed, same plans, whatever the batch, order or process.
+
+    Attributes
+    ----------
+    cost_model_ : CostModel
+        The cost distribution with the percentiles of the fitted data.
+    n_features_in_, feature_names_in_
+        The features, as scikit-learn names them.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        schema: Schema,
+        method: str | Searcher = "cols",
+        n_options: int = 10,
+        budget: int = 5000,
+        n_costs: int = 1000,
+        target: Any = 1,
+        threshold: float = 0.5,
+        costs: str | CostDistribution = "mix",
+        uncovered_cost: float = 1.5,
+        random_state: int = 0,
+    ) -> None:
+        self.model = model
+        self.schema = schema
+        self.method = method
+        self.n_options = n_options
+        self.budget = budget
+        self.n_costs = n_costs
+        self.target = target
+        self.threshold = threshold
+        self.costs = costs
+        self.uncovered_cost = uncovered_cost
+        self.random_state = random_state
+
+    def __sklearn_clone__(self) -> Recourse:
+        """Clone the settings and keep the model: it is the given, fitted black box, not a part to fit again."""
+        return type(self)(**self.get_params(deep=False))
+
+    def fit(self, X: pd.DataFrame, y: object = None) -> Recourse:
+        """Learn the percentiles of the training data, and check every setting. `y` is ignored."""
+        self._check_settings()
+        as_model(self.model, self.target, threshold=self.threshold)
+        table = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else X
+        frame = check_columns(table, self.schema.features, self.schema.target)
+        self.cost_model_ = CostModel.fit(self.schema, CostDistribution.of(self.costs), frame)
+        self.n_features_in_ = len(self.schema.features)
+        self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+        return self
+
+    def recommend(
+        self,
+        people: pd.DataFrame,
+        preferences: Preferences | Mapping[Any, Preferences] | None = None,
+        progress: bool | Callable[[float], None] = False,
+    ) -> RecoursePlans:
+        """Return a plan for each person (a row of `people`; the index is kept).
+
+        Parameters
+        ----------
+        people
+            Raw rows, columns as in the schema. A row that cannot be used gets the status `invalid_input` with the
+            reason, and does not stop the others.
+        preferences
+            What people told us: one `Preferences` for all, or a mapping from a person's label to theirs.
+        progress
+            True for a progress bar, or a function that is called with the share done, from 0 to 1.
+        """
+        check_is_fitted(self, "cost_model_")
+        self._check_settings()
+        meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
+        crowd = People.check(self.schema, people, preferences)
+        outcome = Outcome.empty(len(crowd.encoded), self.n_options, len(self.schema.features))
+        keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
+        with reporter(progress, "finding options") as report:
+            size = self._chunk_size()
+            for first in range(0, len(crowd.encoded), size):
+                rows = np.arange(first, min(first + size, len(crowd.encoded)))
+                self._solve(rows, crowd, keys, meter, outcome, report.part(first, len(rows), len(crowd.encoded)))
+        settings = self._settings() | {"model_calls": meter.calls, "model_rows": meter.rows}
+        return assemble(self.schema, crowd, outcome, settings)
+
+    def _solve(
+        self,
+        rows: NDArray[np.intp],
+        crowd: People,
+        keys: NDArray[np.uint64],
+        meter: QueryMeter,
+        outcome: Outcome,
+        report: Report,
+    ) -> None:
+        """Judge a chunk of people as they are, search for those refused, and note what came of it."""
+        people = crowd.encoded.take(rows)
+        now, failed = meter.judge_by_group(self.schema.decode(people), np.arange(len(rows)))
+        if len(failed) == len(crowd.encoded):
+            raise next(iter(failed.values()))
+        outcome.note_present(rows, now, now >= self.threshold, failed)
+        refused = np.flatnonzero(now < self.threshold)
+        if not len(refused):
+            return
+        people, told = people.take(refused), [crowd.preferences[r] for r in rows[refused]]
+        samples = self.cost_model_.sample(people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost)
+        stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
+        problem = Problem(samples, stream(keys[rows[refused]], "search"), self.n_options, self.budget - 1)
+        result = run_search(as_searcher(self.method), problem, self._judge(people, meter), self.threshold, report)
+        figures = outcome.note_options(rows[refused], result, stuck)
+        describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
+        outcome.note_figures(rows[refused], figures)
+
+    def _judge(
+        self, people: Encoded, meter: QueryMeter
+    ) -> Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]:
+        def judge(questions: Questions) -> tuple[NDArray[np.float64], dict[int, ModelError]]:
+            frame = self.schema.decode(questions.codes, people, questions.people)
+            return meter.judge_by_group(frame, questions.people)
+
+        return judge
+
+    def _chunk_size(self) -> int:
+        """Return how many people fit into memory together."""
+        sets = 8 * self.n_costs * (2 * self.n_options + 8)
+        return max(1, int(_CHUNK_BYTES // (self.cost_model_.bytes_per_person(self.n_costs) + sets)))
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise SchemaError(f"schema must be a leastways Schema, not {type(self.schema).__name__}.")
+        clash = sorted({"person", "option", *FIGURES, *SUMMARY} & set(self.schema.names))
+        if clash:
+            raise SchemaError(f"columns {listed(clash)} have names that the tables of a plan use; rename them.")
+        check_count("n_options", self.n_options)
+        check_count("n_costs", self.n_costs)
+        check_count("budget", self.budget)
+        if self.budget < self.n_options:
+            raise SettingError(
+                f"budget {self.budget} is smaller than n_options {self.n_options}: each option has to be asked about "
+                "at least once. Raise the budget or ask for fewer options."
+            )
+        check_number("threshold", self.threshold, 0, 1)
+        check_number("uncovered_cost", self.uncovered_cost, 0, 1e6)
+        check_seed(self.random_state)
+        as_searcher(self.method)
+        CostDistribution.of(self.costs)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what a plan records of how it was made."""
+        plain: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("n_options", "budget", "n_costs", "threshold", "uncovered_cost", "random_state")
+        }
+        return plain | {
+            "method": repr(as_searcher(self.method)),
+            "costs": repr(CostDistribution.of(self.costs)),
+            "target": self.target if isinstance(self.target, str | int | float | bool) else repr(self.target),
+        }

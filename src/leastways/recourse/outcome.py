@@ -1,0 +1,163 @@
+"""What came of each person, filled in chunk by chunk, and the tables of a plan made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.errors import ModelError
+from leastways.plans import RecoursePlans
+from leastways.recourse.people import People
+from leastways.schema import Schema
+from leastways.search import SearchResult
+
+Figures = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of each usable person, filled in chunk by chunk."""
+
+    status: NDArray[np.object_]  # [P]
+    reason: NDArray[np.object_]  # [P]
+    probability: NDArray[np.float64]  # [P] now
+    queries: NDArray[np.int64]  # [P]
+    covered: NDArray[np.float64]  # [P]
+    emc: NDArray[np.float64]  # [P]
+    satisfied: NDArray[np.float64]  # [P]
+    n: NDArray[np.int64]  # [P] options
+    codes: NDArray[np.int32]  # [P, N, F]
+    option_probability: NDArray[np.float64]  # [P, N]
+    expected: NDArray[np.float64]  # [P, N]
+    best_for: NDArray[np.float64]  # [P, N]
+    failures: dict[int, ModelError]
+
+    @classmethod
+    def empty(cls, P: int, N: int, F: int) -> Outcome:
+        """Make room for P people."""
+        blank = np.full(P, "", dtype=object)
+        return cls(
+            blank,
+            blank.copy(),
+            np.full(P, np.nan),
+            np.zeros(P, np.int64),
+            np.zeros(P),
+            np.full(P, np.nan),
+            np.zeros(P),
+            np.zeros(P, np.int64),
+            np.zeros((P, N, F), np.int32),
+            np.zeros((P, N)),
+            np.zeros((P, N)),
+            np.zeros((P, N)),
+            {},
+        )
+
+    def note_present(
+        self,
+        rows: NDArray[np.intp],
+        now: NDArray[np.float64],
+        accepted: NDArray[np.bool_],
+        failed: Mapping[int, ModelError],
+    ) -> None:
+        """Note what the model says of people as they are."""
+        self.probability[rows] = now
+        self.queries[rows] = 1
+        self.status[rows[accepted]] = "already_positive"
+        for place, error in failed.items():
+            self.status[rows[place]] = "invalid_input"
+            self.reason[rows[place]] = f"the model failed on this row: {error}"
+            self.failures[int(rows[place])] = error
+
+    def note_options(self, rows: NDArray[np.intp], result: SearchResult, stuck: NDArray[np.bool_]) -> Figures:
+        """Note what a search found; returns room for the figures that describe it."""
+        chosen = result.chosen
+        self.queries[rows] += result.queries
+        self.n[rows] = chosen.n
+        self.codes[rows] = chosen.codes
+        self.option_probability[rows] = chosen.probability
+        self.status[rows] = np.where(chosen.n > 0, "found", np.where(stuck, "none_exists", "none_found"))
+        self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
+        for place, error in result.failures.items():
+            self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"
+            self.reason[rows[place]] = f"the search stopped early because the model failed: {error}"
+            self.failures[int(rows[place])] = error
+        P, N = chosen.probability.shape
+        return np.zeros((P, N)), np.zeros((P, N)), np.zeros(P), np.full(P, np.nan), np.zeros(P)
+
+    def note_figures(self, rows: NDArray[np.intp], figures: Figures) -> None:
+        """Note the figures that describe the options."""
+        self.expected[rows], self.best_for[rows] = figures[0], figures[1]
+        self.covered[rows], self.emc[rows], self.satisfied[rows] = figures[2], figures[3], figures[4]
+
+
+def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:
+    """Make the tables of a `RecoursePlans`."""
+    return RecoursePlans(
+        schema=schema,
+        people=crowd.frame,
+        summary=_summary(crowd, outcome),
+        options=_options(schema, crowd, outcome),
+        failed_rows=_failed_rows(schema, crowd, outcome),
+        settings=settings,
+    )
+
+
+def _summary(crowd: People, outcome: Outcome) -> pd.DataFrame:
+    P = len(crowd.frame)
+
+    def spread(values: NDArray[Any], missing: Any) -> NDArray[Any]:
+        out = np.full(P, missing, dtype=values.dtype)
+        out[crowd.usable] = values
+        return out
+
+    reason = spread(outcome.reason, "")
+    for place, text in crowd.reasons.items():
+        reason[place] = text
+    return pd.DataFrame(
+        {
+            "status": pd.Series(spread(outcome.status, "invalid_input"), dtype="str"),
+            "n_options": spread(outcome.n, 0),
+            "covered": spread(outcome.covered, 0.0),
+            "emc": spread(outcome.emc, np.nan),
+            "satisfied": spread(outcome.satisfied, 0.0),
+            "queries": spread(outcome.queries, 0),
+            "probability": spread(outcome.probability, np.nan),
+            "reason": pd.Series(reason, dtype="str"),
+        }
+    ).set_axis(crowd.frame.index, axis=0)
+
+
+def _options(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
+    """One row per option, each person's most widely cheapest option first."""
+    N = outcome.best_for.shape[1]
+    order = np.argsort(np.where(np.arange(N) < outcome.n[:, None], -outcome.best_for, np.inf), axis=1, kind="stable")
+    person, rank = np.nonzero(np.arange(N) < outcome.n[:, None])
+    option = order[person, rank]
+    frame = schema.decode(outcome.codes[person, option], crowd.encoded, person)
+    frame.insert(0, "person", crowd.encoded.index[person])
+    frame.insert(1, "option", rank + 1)
+    frame["probability"] = outcome.option_probability[person, option]
+    frame["expected_cost"] = outcome.expected[person, option]
+    frame["best_for"] = outcome.best_for[person, option]
+    return frame
+
+
+def _failed_rows(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
+    parts = []
+    for place, error in outcome.failures.items():
+        if error.rows is not None:
+            rows = error.rows[list(schema.names)].reset_index(drop=True)
+            rows.insert(0, "person", pd.Index([crowd.encoded.index[place]] * len(rows)))
+            rows.insert(1, "error", str(error))
+            parts.append(rows)
+    if parts:
+        return pd.concat(parts, ignore_index=True)
+    empty = schema.decode(np.empty((0, len(schema.features)), np.int32))
+    empty.insert(0, "person", crowd.encoded.index[:0])
+    empty.insert(1, "error", pd.Series([], dtype="str"))
+    return empty

@@ -1,0 +1,83 @@
+"""Sorting out what came in: which rows can be solved, what each person told us, and why a row cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs import Preferences
+from leastways.errors import PreferenceError, nearest
+from leastways.schema import Encoded, Schema
+from leastways.schema.checks import check_columns, describe, problems_of, raise_problems
+
+
+@dataclass(frozen=True)
+class People:
+    """The rows as given, which of them can be solved, and why the others cannot."""
+
+    frame: pd.DataFrame
+    reasons: dict[int, str]  # place in the frame -> why the row cannot be used
+    usable: NDArray[np.intp]  # places in the frame
+    encoded: Encoded  # the usable rows
+    preferences: list[Preferences | None]  # of the usable rows
+
+    @classmethod
+    def check(
+        cls, schema: Schema, people: pd.DataFrame, preferences: Preferences | Mapping[Any, Preferences] | None
+    ) -> People:
+        """Sort out rows and preferences; only a fault of the whole table or of a shared preference raises."""
+        frame = check_columns(people, schema.features, schema.target)
+        problems = problems_of(frame, schema.features)
+        reasons: dict[int, str] = {}
+        for place, problem in zip(problems.attrs["positions"], problems.itertuples(), strict=True):
+            text = describe(problem)
+            reasons[int(place)] = f"{reasons[int(place)]}; {text}" if int(place) in reasons else text
+        _raise_if_column_is_wrong(frame, problems)
+        told = _by_place(frame.index, preferences)
+        for place, said in told.items():
+            try:
+                said.check(schema)
+            except PreferenceError as error:
+                if isinstance(preferences, Preferences):
+                    raise
+                reasons.setdefault(place, f"preferences: {error}")
+        usable = np.array([i for i in range(len(frame)) if i not in reasons], dtype=np.intp)
+        encoded = schema.encode_checked(frame.iloc[usable])
+        return cls(frame, reasons, usable, encoded, [told.get(int(i)) for i in usable])
+
+
+def _raise_if_column_is_wrong(frame: pd.DataFrame, problems: pd.DataFrame) -> None:
+    """Raise where a column is wrong from top to bottom: that is a fault of the table, not of its people."""
+    for _, faults in problems.groupby("column", sort=False):
+        wrong_type = faults["problem"].str.startswith(("is not a number", "is not a known category"))
+        if len(frame) > 1 and wrong_type.sum() == len(frame):
+            raise_problems(faults)
+
+
+def _by_place(
+    index: pd.Index[Any], preferences: Preferences | Mapping[Any, Preferences] | None
+) -> dict[int, Preferences]:
+    if preferences is None:
+        return {}
+    if isinstance(preferences, Preferences):
+        return dict.fromkeys(range(len(index)), preferences)
+    if not isinstance(preferences, Mapping):
+        raise PreferenceError(
+            "preferences must be a Preferences object, or a mapping from a person's label to one, "
+            f"not {type(preferences).__name__}."
+        )
+    out = {}
+    for label, said in preferences.items():
+        if label not in index:
+            raise PreferenceError(
+                f"preferences name a person {label!r} who is not in the table." + nearest(label, index)
+            )
+        if not isinstance(said, Preferences):
+            raise PreferenceError(f"the preferences of {label!r} must be a Preferences object, not {said!r}.")
+        out[int(index.get_loc(label))] = said  # type: ignore[arg-type]
+    return out

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leastways.datasets.network import PaperNetwork
+from leastways.errors import DataError
+
+from .made_up import write_network
+
+COLUMNS: list[dict[str, Any]] = [
+    {"name": "age", "op": "minmax", "min": 20, "max": 70},
+    {"name": "job", "op": "integer_code", "map": {"office": 0, "other": 1, "sales": 2}},
+    {"name": "gain", "op": "integer_code", "map": {"0": 0, "1": 1}},
+]
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> PaperNetwork:
+    write_network(tmp_path, COLUMNS)
+    return PaperNetwork.load(tmp_path)
+
+
+def people(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "gain": rng.choice(["0", "1"], n),
+            "age": rng.integers(20, 71, n),
+            "other": 0,
+            "job": rng.choice(["office", "other", "sales"], n),
+        }
+    )
+
+
+def slow_twin(network: PaperNetwork, frame: pd.DataFrame) -> list[float]:
+    """One row at a time, in double precision, as the formula is written."""
+    out = []
+    for row in frame.to_dict("records"):
+        x = [(row["age"] - 20) / 50, COLUMNS[1]["map"][row["job"]], COLUMNS[2]["map"][row["gain"]]]
+        hidden = np.maximum(network.W1.astype(float) @ np.array(x) + network.b1, 0)
+        e = np.exp(network.W2.astype(float) @ hidden + network.b2)
+        out.append(float(e[1] / e.sum()))
+    return out
+
+
+def test_agrees_with_the_slow_twin_across_blocks(network: PaperNetwork) -> None:
+    frame = people(2500)
+    assert np.allclose(network(frame), slow_twin(network, frame), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "category"])
+def test_any_kind_of_text_column_will_do(network: PaperNetwork, dtype: str) -> None:
+    frame = people(300)
+    assert np.array_equal(network(frame.astype({"job": dtype, "gain": dtype})), network(frame))
+
+
+def test_categories_in_any_order_and_unused_ones(network: PaperNetwork) -> None:
+    frame = people(300)
+    kind = pd.CategoricalDtype(["never seen", "sales", "other", "office"])
+    assert np.array_equal(network(frame.astype({"job": kind})), network(frame))
+
+
+def test_capital_levels_may_be_numbers(network: PaperNetwork) -> None:
+    frame = people(50)
+    assert np.array_equal(network(frame.astype({"gain": "int64"})), network(frame))
+
+
+def test_no_rows_and_one_row(network: PaperNetwork) -> None:
+    frame = people(5)
+    assert network(frame.iloc[:0]).shape == (0,)
+    assert np.allclose(network(frame.iloc[[2]]), network(frame)[2], rtol=0, atol=1e-7)
+
+
+def test_survives_pickling(network: PaperNetwork) -> None:
+    frame = people(20)
+    assert np.array_equal(pickle.loads(pickle.dumps(network))(frame), network(frame))
+
+
+def test_what_it_cannot_read_is_named(network: PaperNetwork) -> None:
+    frame = people(5)
+    with pytest.raises(DataError, match="column 'job' holds 'pilot'; allowed: 'office', 'other', 'sales'"):
+        network(frame.assign(job="pilot"))
+    with pytest.raises(DataError, match="column 'age' has missing values"):
+        network(frame.assign(age=np.nan))
+    with pytest.raises(DataError, match="column 'job' holds nan"):
+        network(frame.assign(job=pd.Series(["sales", None, "sales", "sales", "sales"])))
+    with pytest.raises(DataError, match=r"column 'gain' is missing. Did you mean 'gains'"):
+        network(frame.rename(columns={"gain": "gains"}))
+
+
+def test_weights_and_encoding_must_belong_together(tmp_path: Path) -> None:
+    write_network(tmp_path, COLUMNS, inputs=4)
+    with pytest.raises(DataError, match=r"takes 4 columns, encoding.json lists 3"):
+        PaperNetwork.load(tmp_path)
+    (tmp_path / "encoding.json").write_text('{"columns": [{"name": "age", "op": "log"}]}')
+    with pytest.raises(DataError, match="column 'age' has an unknown op 'log'"):
+        PaperNetwork.load(tmp_path)
