@@ -58,13 +58,17 @@ class CodedColumn:
 
 @dataclass(frozen=True, eq=False)
 class PaperNetwork:
-    """A frame in, P(class 1) out: softmax(W2 relu(W1 x + b1) + b2), in single precision. Picklable."""
+    """A frame in, P(class 1) out: softmax(W2 relu(W1 x + b1) + b2), Picklable.
+
+    In double precision: single precision rounds differently with the number of rows in a call, and a plan must not
+    depend on who else is in the batch.
+    """
 
     columns: tuple[ScaledColumn | CodedColumn, ...]
-    W1: NDArray[np.float32]  # [hidden, columns]
-    b1: NDArray[np.float32]  # [hidden]
-    W2: NDArray[np.float32]  # [2, hidden]
-    b2: NDArray[np.float32]  # [2]
+    W1: NDArray[np.float64]  # [hidden, columns]
+    b1: NDArray[np.float64]  # [hidden]
+    W2: NDArray[np.float64]  # [2, hidden]
+    b2: NDArray[np.float64]  # [2]
 
     @classmethod
     def load(cls, folder: Path) -> PaperNetwork:
@@ -72,7 +76,7 @@ class PaperNetwork:
         encoding = json.loads((folder / "encoding.json").read_text(encoding="utf-8"))
         columns = tuple(_column(entry) for entry in encoding["columns"])
         with np.load(folder / "model.npz", allow_pickle=False) as arrays:
-            weights = {key: np.asarray(arrays[key], dtype=np.float32) for key in ("W1", "b1", "W2", "b2")}
+            weights = {key: np.asarray(arrays[key], dtype=np.float64) for key in ("W1", "b1", "W2", "b2")}
         if weights["W1"].shape[1] != len(columns):
             raise DataError(
                 f"{str(folder)!r}: the network takes {weights['W1'].shape[1]} columns, "
@@ -82,12 +86,12 @@ class PaperNetwork:
 
     def __call__(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probability of class 1 for each row."""
-        x = np.empty((len(self.columns), len(frame)), dtype=np.float32)  # a row per column: contiguous writes
+        x = np.empty((len(self.columns), len(frame)))  # a row per column: contiguous writes
         for k, column in enumerate(self.columns):
             if column.name not in frame.columns:
                 raise DataError(f"column {column.name!r} is missing." + nearest(column.name, frame.columns))
             x[k] = column.encode(frame[column.name])
-        gap = np.empty(len(frame), dtype=np.float32)
+        gap = np.empty(len(frame))
         for start in range(0, len(frame), _BLOCK):
             rows = slice(start, start + _BLOCK)
             hidden = self.W1 @ x[:, rows]
@@ -96,7 +100,7 @@ class PaperNetwork:
             logits = self.W2 @ hidden + self.b2[:, None]
             np.subtract(logits[1], logits[0], out=gap[rows])
         # a softmax over two classes is a logistic function of their difference
-        return np.asarray(expit(gap.astype(np.float64)), dtype=np.float64)
+        return np.asarray(expit(gap), dtype=np.float64)
 
 
 def _column(entry: Mapping[str, Any]) -> ScaledColumn | CodedColumn:

@@ -1,4 +1,4 @@
-"""Whole sets of states: how good a set is under an objective (for local and random search), and what to report of it."""
+"""Whole sets of states: how good one is (for local and random search), and what to report of it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class SetStates(NamedTuple):
     """The best set of each person so far, and the one being tried."""
 
     stream: NDArray[np.uint64]  # [P]
+    alive: NDArray[np.bool_]  # [P] false once no proposal could be made
     score: NDArray[np.float64]  # [P] of the best set, -inf before the first
     codes: NDArray[np.int32]  # [P, N, F] the best set; accepted or not
     n: NDArray[np.int64]  # [P]
@@ -111,7 +112,10 @@ def ask_sets(
     """Propose each person's next set."""
     row = 0
     for p in range(states.score.shape[0]):
+        if quota[p] == 0:
+            continue
         state = states.stream[p]
+        first = row
         for c in range(quota[p]):
             if everywhere:
                 state, found = uniform_state(t, rules, choices, n_choices, p, codes[row], state)
@@ -121,6 +125,7 @@ def ask_sets(
             if found:
                 people[row] = p
                 row += 1
+        states.alive[p] = row > first
         states.stream[p] = state
     return row
 

@@ -24,6 +24,7 @@ class Walkers(NamedTuple):
 
     person: NDArray[np.int64]  # [W]
     stream: NDArray[np.uint64]  # [W] random state
+    alive: NDArray[np.bool_]  # [W] false once no proposal could be made: it would be so in any company, so it is final
     barren: NDArray[np.int64]  # [W] rounds without any accepted state yet
     n: NDArray[np.int64]  # [W] members
     members: NDArray[np.int32]  # [W, N, F]
@@ -50,17 +51,23 @@ def ask_round(
     row = 0
     F = codes.shape[1]
     for w in range(walkers.person.shape[0]):
+        if quota[w] == 0:
+            continue
         p = walkers.person[w]
         state = walkers.stream[w]
         n = walkers.n[w]
-        most = 2 if n > 0 else min(F, 2 + walkers.barren[w])
-        for c in range(quota[w]):
-            base = walkers.members[w, c % n] if n > 0 else t.start[p]
-            state, found = perturb(t, rules, choices, n_choices, p, base, most, codes[row], state)
-            if found:
-                people[row] = p
-                asked_by[row] = w
-                row += 1
+        first = row
+        most = min(F, 2 if n > 0 else 2 + walkers.barren[w])
+        while row == first and most <= F:
+            for c in range(quota[w]):
+                base = walkers.members[w, c % n] if n > 0 else t.start[p]
+                state, found = perturb(t, rules, choices, n_choices, p, base, most, codes[row], state)
+                if found:
+                    people[row] = p
+                    asked_by[row] = w
+                    row += 1
+            most += 1
+        walkers.alive[w] = row > first
         walkers.stream[w] = state
     return row
 

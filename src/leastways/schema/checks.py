@@ -82,19 +82,20 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     allowed = feature.allowed_text()
     out = [(np.flatnonzero(empty), f"is missing; allowed: {allowed}")]
     if not feature.numeric:
-        unseen = (category_codes(feature, column) < 0) & ~empty
-        for row in np.flatnonzero(unseen):
-            hint = nearest(column.iloc[row], feature.values)
+        unseen = np.flatnonzero((category_codes(feature, column) < 0) & ~empty)
+        hints = {text: nearest(text, feature.values) for text in {str(column.iloc[row]) for row in unseen}}
+        for row in unseen:
+            hint = hints[str(column.iloc[row])]
             out.append((np.array([row]), f"is not a known category; allowed: {allowed}.{hint}"))
         return [o for o in out if len(o[0])]
     wrong = _not_numbers(column) & ~empty
     out.append((np.flatnonzero(wrong), f"is not a number; allowed: {allowed}"))
     x = np.full(len(column), feature.array[0])
     usable = ~empty & ~wrong
-    x[usable] = column.to_numpy(dtype=object)[usable].astype(np.float64)
+    x[usable] = feature.as_held(column.to_numpy(dtype=object)[usable].astype(np.float64))
     outside = usable & ~((x >= feature.array[0]) & (x <= feature.array[-1]))
     out.append((np.flatnonzero(outside), f"is outside the grid; allowed: {allowed}"))
-    if feature.kind == "integer":
+    if feature.whole:
         broken = usable & ~outside & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
     return [o for o in out if len(o[0])]

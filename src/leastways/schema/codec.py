@@ -55,7 +55,7 @@ def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Code
     nowhere, no_own = np.full(n, -1, np.int32), np.full(n, np.nan)
     if not feature.numeric:
         return category_codes(feature, column), nowhere, no_own
-    x = column.to_numpy(dtype=np.float64)
+    x = feature.as_held(column.to_numpy(dtype=np.float64))
     if not feature.open:
         return (x - feature.array[0]).round().astype(np.int32), nowhere, no_own
     place = np.searchsorted(feature.array, x)
@@ -71,14 +71,14 @@ def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
         if not len(places):
             return np.full(len(column), -1, dtype=np.int32)
         return np.where(codes < 0, -1, places[codes]).astype(np.int32)
-    return feature.index.get_indexer(pd.Index(column.to_numpy(dtype=object))).astype(np.int32)
+    return feature.index.get_indexer(pd.Index(column.to_numpy(dtype=object), dtype=object)).astype(np.int32)
 
 
 def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: NDArray[np.float64]) -> Codes:
     """Encode option values in the grids of their people; -1 where a value is in neither grid nor person."""
     if not feature.numeric:
         return category_codes(feature, column)
-    x = column.to_numpy(dtype=np.float64)
+    x = feature.as_held(column.to_numpy(dtype=np.float64))
     place = np.searchsorted(feature.array, x)
     on_grid = feature.array[np.minimum(place, len(feature.array) - 1)] == x
     codes = np.where(on_grid, place + ((at >= 0) & (place >= at)), -1)
@@ -86,32 +86,14 @@ def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: ND
 
 
 def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.float64]) -> Any:
-    """Turn one feature's codes back into a column of the original dtype."""
-    if not feature.numeric:
-        return _category_column(feature, codes)
-    if feature.open:
-        grid = feature.array[np.minimum(codes - ((at >= 0) & (codes > at)), len(feature.array) - 1)]
-        numbers = np.where((at >= 0) & (codes == at), own, grid)
-    else:
-        numbers = feature.array[codes]
-    return _as_dtype(numbers, feature.dtype)
-
-
-def _category_column(feature: Feature, codes: Codes) -> Any:
-    if feature.dtype == "category":
-        dtype = pd.CategoricalDtype(list(feature.categories), feature.categories_ordered)
-        order = pd.Index(feature.categories, dtype=object).get_indexer(feature.index)
-        return pd.Categorical.from_codes(order[codes], dtype=dtype)
-    return _as_dtype(feature.array, feature.dtype)[codes]
-
-
-def _as_dtype(values: NDArray[Any], dtype: str) -> Any:
-    if dtype == "object":
-        return values.astype(object)
-    try:
-        return values.astype(np.dtype(dtype))
-    except TypeError:  # a pandas extension dtype, such as str or Int64
-        return pd.array(values.tolist(), dtype=dtype)
+    """Turn one feature's codes, in the grids of their people, back into a column of the original dtype."""
+    if not feature.open:
+        return feature.held.take(codes)
+    out = feature.held.take(np.minimum(codes - ((at >= 0) & (codes > at)), len(feature.values) - 1))
+    inserted = np.flatnonzero((at >= 0) & (codes == at))
+    if len(inserted):
+        out[inserted] = feature.to_column(own[inserted])
+    return out
 
 
 def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:

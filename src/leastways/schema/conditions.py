@@ -18,7 +18,7 @@ Condition = Any  # a value | a list or set of values | (low, high) or {"min": lo
 
 def check_condition(feature: Feature, condition: Condition, where: str) -> None:
     """Raise where a condition names a value the feature cannot have."""
-    bounds = range_of(condition)
+    bounds = range_of(condition, f"{where}: the range of {feature.name!r}")
     if bounds is not None:
         _check_range(feature, bounds, where)
         return
@@ -26,7 +26,7 @@ def check_condition(feature: Feature, condition: Condition, where: str) -> None:
     if not values:
         raise SchemaError(f"{where}: no value given for {feature.name!r}.")
     for value in values:
-        known = _in_number_range(feature, value) if feature.numeric else value in set(feature.values)
+        known = _in_number_range(feature, value) if feature.numeric else value in feature.values
         if not known:
             raise SchemaError(
                 f"{where}: {plain(value)!r} is not a value of {feature.name!r}; allowed: {feature.allowed_text()}."
@@ -41,9 +41,11 @@ def _check_range(feature: Feature, bounds: tuple[Any, Any], where: str) -> None:
             f"{listed(feature.values, 12)}."
         )
     for bound in bounds:
-        if bound is not None and (isinstance(bound, bool | str) or not isinstance(bound, Real)):
+        if bound is not None and (isinstance(bound, bool | str) or not isinstance(bound, Real) or bound != bound):
             raise SchemaError(f"{where}: the range of {feature.name!r} must be two numbers, not {bounds!r}.")
     low, high = bounds
+    if low is None and high is None:
+        raise SchemaError(f"{where}: the range of {feature.name!r} has neither end; give at least one.")
     if low is not None and high is not None and low > high:
         raise SchemaError(f"{where}: the range of {feature.name!r} runs from {low!r} down to {high!r}.")
 
@@ -54,25 +56,34 @@ def _in_number_range(feature: Feature, value: Any) -> bool:
     return bool(feature.values[0] <= value <= feature.values[-1])
 
 
-def range_of(condition: Condition) -> tuple[Any, Any] | None:
+def range_of(condition: Condition, where: str = "a range") -> tuple[Any, Any] | None:
     """Return (low, high) where the condition is a range: a pair in a tuple, or a mapping with min and max."""
     if isinstance(condition, Mapping):
-        extra = set(condition) - {"min", "max"}
+        extra = [k for k in condition if k not in ("min", "max")]
         if extra or not condition:
-            raise SchemaError(f"a range is written {{min: .., max: ..}}; got {dict(condition)!r}.")
-        return condition.get("min"), condition.get("max")
+            hint = nearest(extra[0], ("min", "max")) if extra else ""
+            raise SchemaError(f"{where} is written {{min: .., max: ..}}; got {dict(condition)!r}.{hint}")
+        return plain(condition.get("min")), plain(condition.get("max"))
     if isinstance(condition, tuple):
         if len(condition) != 2:
-            raise SchemaError(f"a range is (low, high); got {condition!r}. Use a list for a choice of values.")
-        return condition
+            raise SchemaError(f"{where} is (low, high); got {condition!r}. Use a list for a choice of values.")
+        return plain(condition[0]), plain(condition[1])
     return None
 
 
 def values_of(condition: Condition) -> list[Any]:
-    """Return the values that a condition lists."""
-    if isinstance(condition, list | Set | np.ndarray):
-        return list(condition)
-    return [condition]
+    """Return the values that a condition lists; a set in an order of its own, so that a schema reads the same."""
+    if isinstance(condition, Set):
+        return sorted((plain(v) for v in condition), key=lambda v: (str(type(v)), v))
+    if isinstance(condition, list | np.ndarray):
+        return [plain(v) for v in condition]
+    return [plain(condition)]
+
+
+def normal(condition: Condition) -> Condition:
+    """Return the one form of a checked condition: a pair for a range, else a list."""
+    bounds = range_of(condition)
+    return values_of(condition) if bounds is None else bounds
 
 
 def condition_mask(feature: Feature, condition: Condition, levels: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -82,12 +93,12 @@ def condition_mask(feature: Feature, condition: Condition, levels: NDArray[np.fl
         low, high = bounds
         mask = np.ones(levels.shape, dtype=np.bool_)
         if low is not None:
-            mask &= levels >= float(low)
+            mask &= levels >= feature.as_held(low)
         if high is not None:
-            mask &= levels <= float(high)
+            mask &= levels <= feature.as_held(high)
         return mask
     values = values_of(condition)
     if feature.numeric:
-        return np.isin(levels, np.asarray(values, dtype=np.float64))
+        return np.isin(levels, feature.as_held(values))
     positions = feature.index.get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
     return np.isin(levels, positions[positions >= 0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leastways.errors import SchemaError
 from leastways.schema.conditions import condition_mask
 from leastways.schema.feature import Feature
-from leastways.schema.rules import Forbidden, IfThen, Linked, Rule
+from leastways.schema.rules import Forbidden, IfThen, Linked, Rule, never_moves
 
 Clause = dict[str, NDArray[np.bool_]]  # feature -> slots that satisfy the clause; one feature is enough
 _MAX_NODES = 20_000
@@ -36,7 +36,7 @@ def check_consistent(rules: Sequence[Rule], features: Mapping[str, Feature]) -> 
     clauses = [c for rule in rules for c in clauses_of(rule, features, levels)]
     if clauses and not _satisfiable(clauses, {n: np.ones(levels[n].shape[1], np.bool_) for n in features}):
         raise SchemaError("the rules are contradictory: no state meets all of them. Leave one out, or widen it.")
-    _check_links([r for r in rules if isinstance(r, Linked)])
+    _check_links([r for r in rules if isinstance(r, Linked) and not never_moves(r, features)])
 
 
 def grid_levels(feature: Feature) -> NDArray[np.float64]:
@@ -75,9 +75,12 @@ def _satisfiable(clauses: list[Clause], left: dict[str, NDArray[np.bool_]]) -> b
 
 
 def _check_links(links: list[Linked]) -> None:
-    """Follow each chain of linked moves; a chain that comes back asking for more can never be met."""
+    """Follow each chain of linked moves; one that comes back asking for more, or for less, can never be met."""
 
     def follow(link: Linked, start: Linked, ratio: float, path: tuple[str, ...]) -> None:
+        if link.requires == start.feature and (link.at_least > 0) != (start.by > 0):
+            names = " -> ".join((*path, link.requires))
+            raise SchemaError(f"the linked moves {names} are contradictory: a move comes to demand its opposite.")
         for after in links:
             if after.feature != link.requires or (after.by > 0) != (link.at_least > 0):
                 continue

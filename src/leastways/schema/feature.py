@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastways.errors import SchemaError, listed, nearest, plain
+from leastways.schema.grids import as_values, is_number, new_values
 
 Kind = Literal["integer", "real", "ordinal", "category"]
 Direction = Literal["any", "up", "down", "fixed"]
@@ -26,7 +26,8 @@ class Feature:
     """A column of the table as leastways sees it.
 
     `values` is the grid, in order. A numeric grid that skips values (a quantile grid, a step) is *open*: a person's
-    own value between two grid points gets a place of its own and is never rounded away.
+    own value between two grid points gets a place of its own and is never rounded away. `dtype` is the column's type
+    in the table; for "category", `categories` and what follows restore it.
     """
 
     name: str
@@ -38,38 +39,73 @@ class Feature:
     unit: str = ""
     categories: tuple[Any, ...] = ()
     categories_ordered: bool = False
+    categories_dtype: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise SchemaError(
-                f"feature {self.name!r}: kind {self.kind!r} is not one of {', '.join(KINDS)}."
-                + nearest(self.kind, KINDS)
-            )
-        if self.direction not in DIRECTIONS:
-            raise SchemaError(
-                f"feature {self.name!r}: direction {self.direction!r} is not one of {', '.join(DIRECTIONS)}."
-                + nearest(self.direction, DIRECTIONS)
-            )
+        for what, word, known in (("kind", self.kind, KINDS), ("direction", self.direction, DIRECTIONS)):
+            if word not in known:
+                raise SchemaError(
+                    f"feature {self.name!r}: {what} {word!r} is not one of {', '.join(known)}." + nearest(word, known)
+                )
         if self.kind == "category" and self.direction in ("up", "down"):
             raise SchemaError(
                 f"feature {self.name!r} has no order, so direction {self.direction!r} means nothing. "
                 f"Give it one: update({{{self.name!r}: {{'order': [...]}}}})."
             )
+        object.__setattr__(self, "values", as_values(self.values, f"feature {self.name!r}: its values"))
         if not self.values:
             raise SchemaError(f"feature {self.name!r} has no values.")
         if len(set(self.values)) != len(self.values):
             raise SchemaError(f"feature {self.name!r} lists a value twice: {listed(self.values)}.")
+        if self.dtype == "category" and not self.categories:
+            object.__setattr__(self, "categories", self.values)
         if self.numeric:
             self._check_numbers()
+        self._check_dtype()
 
     def _check_numbers(self) -> None:
-        bad = [v for v in self.values if isinstance(v, bool | str) or not isinstance(v, Real)]
-        if bad or not all(np.isfinite(float(v)) for v in self.values):
-            raise SchemaError(f"feature {self.name!r} is {self.kind}, but its grid holds {listed(bad or self.values)}.")
+        bad = [v for v in self.values if not is_number(v)]
+        if bad:
+            raise SchemaError(f"feature {self.name!r} is {self.kind}, but its grid holds {listed(bad)}.")
         if any(b <= a for a, b in zip(self.values, self.values[1:], strict=False)):
             raise SchemaError(f"feature {self.name!r}: the grid must rise from value to value: {listed(self.values)}.")
-        if self.kind == "integer" and any(float(v) != int(v) for v in self.values):
+        if self.kind == "integer" and any(v != int(v) for v in self.values):
             raise SchemaError(f"feature {self.name!r} is integer, but its grid holds {listed(self.values)}.")
+
+    def _check_dtype(self) -> None:
+        """Raise unless the column can hold every value of the grid, so that decoding never changes one."""
+        where = f"feature {self.name!r}: its column is {self.dtype}"
+        try:
+            dtype = self.column_dtype
+        except TypeError as error:
+            raise SchemaError(f"feature {self.name!r}: there is no dtype {self.dtype!r}.") from error
+        is_text_or_bool = not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+        if self.numeric and self.dtype != "object" and is_text_or_bool:
+            raise SchemaError(f"{where}, so it cannot be {self.kind}. Turn the column into numbers first.")
+        lost = self._lost()
+        if lost:
+            known = f" of {listed(self.categories, 12)}" if self.dtype == "category" else ""
+            raise SchemaError(f"{where}{known}, which cannot hold {listed(lost)}.")
+        if self.numeric and (np.diff(self.array) <= 0).any():
+            raise SchemaError(f"{where}, too coarse for a grid as fine as {listed(self.values)}.")
+
+    def _lost(self) -> list[Any]:
+        """Return the values that the column cannot hold, rounding of short floats aside."""
+        if self.numeric and not self.whole:
+            return [v for v, held in zip(self.values, self.array, strict=True) if not np.isfinite(held)]
+        try:
+            kept = self.held.tolist()
+        except (TypeError, ValueError, OverflowError):
+            return [v for v in self.values if not self._keeps(v)]
+        return [v for v, held in zip(self.values, kept, strict=True) if held is pd.NA or held != v]
+
+    def _keeps(self, value: Any) -> bool:
+        one = np.empty(1, dtype=object)
+        one[0] = value
+        try:
+            return bool(self.to_column(one).tolist()[0] == value)
+        except (TypeError, ValueError, OverflowError):
+            return False
 
     @property
     def numeric(self) -> bool:
@@ -82,11 +118,16 @@ class Feature:
         return self.kind != "category"
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether only whole numbers are possible, by kind or because the column holds no others."""
+        return self.kind == "integer" or (self.numeric and pd.api.types.is_integer_dtype(self.column_dtype))
+
+    @cached_property
     def open(self) -> bool:
         """Whether a person's own value may lie between two grid points."""
         if not self.numeric:
             return False
-        return self.kind == "real" or len(self.values) != int(self.values[-1]) - int(self.values[0]) + 1
+        return not self.whole or len(self.values) != int(self.values[-1]) - int(self.values[0]) + 1
 
     @property
     def n_slots(self) -> int:
@@ -99,13 +140,50 @@ class Feature:
         return self.label or self.name.replace("_", " ")
 
     @cached_property
+    def column_dtype(self) -> Any:
+        """The column's dtype as pandas knows it."""
+        if self.dtype != "category":
+            dtype = pd.api.types.pandas_dtype(self.dtype)
+            return np.dtype(object) if isinstance(dtype, np.dtype) and dtype.kind == "U" else dtype
+        inner: pd.Index[Any] = pd.Index(list(self.categories), dtype=self.categories_dtype or None)
+        return pd.CategoricalDtype(inner, self.categories_ordered)
+
+    @cached_property
     def array(self) -> NDArray[Any]:
         """The grid as an array: floats for numbers, objects for categories."""
         if self.numeric:
-            return np.asarray(self.values, dtype=np.float64)
+            return self.as_held(self.values)
         out = np.empty(len(self.values), dtype=object)
         out[:] = self.values
         return out
+
+    def as_held(self, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Return numbers as the column can hold them: 0.1 in a float32 column is 0.10000000149."""
+        x = np.asarray(numbers, dtype=np.float64)
+        inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
+        if isinstance(inner, np.dtype) and inner.kind == "f" and inner.itemsize < 8:
+            with np.errstate(over="ignore"):
+                return x.astype(inner).astype(np.float64)
+        return x
+
+    @cached_property
+    def held(self) -> Any:
+        """The grid as the column holds it: an array of the column's dtype, from which decoding takes."""
+        return self.to_column(self.array)
+
+    def to_column(self, values: NDArray[Any]) -> Any:
+        """Turn values, or numbers as floats, into an array of the column's dtype."""
+        plain_values = [int(v) for v in values] if self.whole else values.tolist()
+        dtype = self.column_dtype
+        if isinstance(dtype, np.dtype) and dtype != object:
+            return np.array(plain_values, dtype=dtype)
+        if isinstance(dtype, np.dtype):
+            out = np.empty(len(plain_values), dtype=object)
+            out[:] = plain_values
+            return out
+        if isinstance(dtype, pd.CategoricalDtype):
+            return pd.Categorical.from_codes(dtype.categories.get_indexer(plain_values), dtype=dtype)
+        return pd.array(plain_values, dtype=dtype)
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -121,7 +199,7 @@ class Feature:
     def allowed_text(self) -> str:
         """Say which values are allowed."""
         if self.numeric:
-            what = "a whole number" if self.kind == "integer" else "a number"
+            what = "a whole number" if self.whole else "a number"
             return f"{what} from {plain(self.values[0])} to {plain(self.values[-1])}"
         return f"one of {listed(self.values, 12)}"
 
@@ -137,59 +215,14 @@ class Feature:
                     f"feature {self.name!r}: unknown setting {key!r}; allowed: {', '.join(SETTINGS)}."
                     + nearest(key, SETTINGS)
                 )
-        new = replace(
+        kind = settings.get("kind", "ordinal" if "order" in settings else self.kind)
+        if "order" in settings and kind != "ordinal":
+            raise SchemaError(f"feature {self.name!r}: a listed order makes it ordinal, not {kind!r}.")
+        return replace(
             self,
-            kind="ordinal" if "order" in settings else settings.get("kind", self.kind),
-            values=_new_values(self, settings),
+            kind=kind,
+            values=new_values(self, kind, settings),
+            direction=settings.get("direction", self.direction),
             label=str(settings.get("label", self.label)),
             unit=str(settings.get("unit", self.unit)),
         )
-        return replace(new, direction=settings.get("direction", self.direction))
-
-
-def _new_values(feature: Feature, settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Work out the grid after `order`, `values`, `grid`, `min`, `max` or `step` were given."""
-    given = [k for k in ("order", "values", "grid") if k in settings]
-    numeric = [k for k in ("min", "max", "step") if k in settings]
-    if len(given) > 1 or (given and numeric):
-        raise SchemaError(f"feature {feature.name!r}: give only one of {', '.join(given + numeric)}.")
-    if given:
-        values = tuple(plain(v) for v in settings[given[0]])
-        missing = [v for v in feature.values if v not in set(values)] if not feature.numeric else []
-        if missing:
-            raise SchemaError(
-                f"feature {feature.name!r}: {given[0]} leaves out {listed(missing)}, which the data hold. "
-                f"List every value: {listed(feature.values, 12)}."
-            )
-        return tuple(sorted(values)) if given[0] == "grid" else values
-    if not numeric:
-        return feature.values
-    if not feature.numeric:
-        raise SchemaError(f"feature {feature.name!r} is {feature.kind}: {', '.join(numeric)} only fits numbers.")
-    return number_grid(
-        feature.name,
-        feature.kind,
-        settings.get("min", feature.values[0]),
-        settings.get("max", feature.values[-1]),
-        settings.get("step"),
-        feature.values,
-    )
-
-
-def number_grid(name: str, kind: str, low: Any, high: Any, step: Any, keep: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-    """Return the numbers from `low` to `high` by `step`.
-
-    Without a step integers take every integer, and reals keep the points they had between the two ends.
-    """
-    if any(isinstance(x, bool | str) or not isinstance(x, Real) for x in (low, high)) or not low <= high:
-        raise SchemaError(f"feature {name!r}: min {low!r} and max {high!r} must be numbers, min first.")
-    if step is not None and (isinstance(step, bool | str) or not isinstance(step, Real) or step <= 0):
-        raise SchemaError(f"feature {name!r}: step must be a number above 0, not {step!r}.")
-    if step is None and kind == "real":
-        return tuple(sorted({float(low), float(high), *(v for v in keep if low <= v <= high)}))
-    step = 1 if step is None else step
-    count = int(np.floor((float(high) - float(low)) / float(step) + 1e-9)) + 1
-    points = [float(low) + k * float(step) for k in range(count)]
-    if kind == "integer":
-        return tuple(dict.fromkeys(round(p) for p in points))
-    return tuple(round(p, 10) for p in points)

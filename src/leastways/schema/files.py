@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from leastways.errors import SchemaError, nearest
-from leastways.schema.feature import Feature, number_grid
+from leastways.schema.feature import Feature
+from leastways.schema.grids import MAX_POINTS, number_grid
 from leastways.schema.rules import Rule
 
 VERSION = 1
@@ -26,13 +27,15 @@ _FEATURE = (
     "values",
     "dtype",
     "categories",
+    "categories_ordered",
+    "categories_dtype",
 )
-_FEATURE_KEYS = (*_FEATURE, "categories_ordered")
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.
 #
 # direction  any | up | down | fixed     (fixed never changes, in any option)
 # kind       integer | real | ordinal | category   (ordinal: `values` are listed from low to high)
+# values     every category; text that looks like something else ("yes", "1") stands in quotes
 # min, max   ends of the grid of a number; `step` between points, or list the points under `grid`
 # label      the name a person reads;  unit: printed behind numbers
 # dtype      the column's type in the training table; leave as it is
@@ -44,42 +47,71 @@ _HEADER = """\
 """
 
 
+class _Writer(yaml.SafeDumper):
+    """Writes lists in one line, so that a long grid does not hide the next feature."""
+
+
+_Writer.add_representer(list, lambda writer, data: writer.represent_sequence("tag:yaml.org,2002:seq", data, True))
+
+
+class _Reader(yaml.SafeLoader):
+    """Refuses a key that stands twice, where plain YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        twice = [k for k in keys if keys.count(k) > 1]
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def to_text(features: Sequence[Feature], target: str | None, rules: Sequence[Rule]) -> str:
     """Write a schema as commented YAML."""
-    head = yaml.safe_dump({"version": VERSION, "target": target}, sort_keys=False)
-    lines = [_HEADER, head, "features:\n"]
-    for feature in features:
-        block = yaml.safe_dump({feature.name: feature_dict(feature)}, sort_keys=False, allow_unicode=True, width=110)
-        lines.append("".join(f"  {line}\n" for line in block.splitlines()))
-    body = yaml.safe_dump({"rules": [r.to_dict() for r in rules]}, sort_keys=False, allow_unicode=True)
-    return "".join([*lines, body])
+    head = _dump({"version": VERSION, "target": target})
+    body = _dump({"features": {f.name: feature_dict(f) for f in features}})
+    tail = "rules:\n" + "".join(f"- {_dump(r.to_dict(), inline=True)}" for r in rules) if rules else "rules: []\n"
+    return f"{_HEADER}{head}{body}{tail}"
+
+
+def _dump(data: Mapping[str, Any], inline: bool = False) -> str:
+    layout: dict[str, Any] = {"default_flow_style": inline, "width": 2**20 if inline else 110}
+    return str(yaml.dump(data, Dumper=_Writer, sort_keys=False, allow_unicode=True, **layout))
 
 
 def feature_dict(feature: Feature) -> dict[str, Any]:
     """Return what a schema file says of a feature, in the shortest form that brings the same grid back."""
     out: dict[str, Any] = {"kind": feature.kind, "direction": feature.direction}
-    if not feature.numeric:
-        out["values"] = list(feature.values)
+    if feature.numeric:
+        out.update(_grid_dict(feature))
     else:
-        low, high = feature.values[0], feature.values[-1]
-        step = feature.values[1] - low if len(feature.values) > 1 else 1
-        if feature.values == number_grid(feature.name, feature.kind, low, high, step):
-            out.update({"min": low, "max": high})
-            if step != 1 or feature.kind == "real":
-                out["step"] = step
-        else:
-            out["grid"] = list(feature.values)
+        out["values"] = list(feature.values)
     out.update({k: v for k, v in (("label", feature.label), ("unit", feature.unit)) if v})
     out["dtype"] = feature.dtype
     if feature.categories:
         out.update({"categories": list(feature.categories), "categories_ordered": feature.categories_ordered})
+    if feature.categories_dtype:
+        out["categories_dtype"] = feature.categories_dtype
     return out
 
 
-def read_text(text: str, where: str) -> tuple[list[Feature], str | None, list[Any]]:
+def _grid_dict(feature: Feature) -> dict[str, Any]:
+    """Return a grid as min and max, with a step if need be, or point by point."""
+    values, steps = feature.values, len(feature.values) - 1
+    low, high = values[0], values[-1]
+    if feature.kind == "integer" and high - low == steps:
+        return {"min": low, "max": high}
+    step = float(f"{values[1] - low:.12g}") if feature.kind == "real" and steps else values[min(1, steps)] - low
+    if 1 < steps < MAX_POINTS - 1 and abs((high - low) / step - steps) < 1:
+        by_step = number_grid(feature.name, feature.kind, low, high, step)
+        if by_step == values:
+            return {"min": low, "max": high, "step": step}
+    return {"grid": list(values)}
+
+
+def read_text(text: str, where: str) -> tuple[list[Feature], Any, Any]:
     """Read a schema file: features, target, rules (still as mappings)."""
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_Reader)  # a SafeLoader
     except yaml.YAMLError as error:
         raise SchemaError(f"{where} is not valid YAML: {error}") from error
     if not isinstance(data, Mapping):
@@ -90,7 +122,10 @@ def read_text(text: str, where: str) -> tuple[list[Feature], str | None, list[An
     if not isinstance(data.get("features"), Mapping) or not data["features"]:
         raise SchemaError(f"{where}: 'features' must map each column to its settings.")
     features = [feature_from_dict(str(n), spec, where) for n, spec in data["features"].items()]
-    return features, data.get("target"), list(data.get("rules") or [])
+    rules = data.get("rules") or []
+    if not isinstance(rules, list):
+        raise SchemaError(f"{where}: 'rules' must be a list (a line with a dash for each), not {rules!r}.")
+    return features, data.get("target"), rules
 
 
 def feature_from_dict(name: str, spec: object, where: str) -> Feature:
@@ -98,30 +133,45 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
     where = f"{where}, feature {name!r}"
     if not isinstance(spec, Mapping):
         raise SchemaError(f"{where}: expected settings such as 'kind: integer', not {spec!r}.")
-    _known_keys(spec, _FEATURE_KEYS, where)
+    _known_keys(spec, _FEATURE, where)
     if "kind" not in spec:
         raise SchemaError(f"{where}: 'kind' is missing (integer, real, ordinal or category).")
+    for key in ("values", "grid", "categories"):
+        if not isinstance(spec.get(key, []), list):
+            raise SchemaError(f"{where}: {key!r} must be a list, not {spec[key]!r}.")
+    for key in ("dtype", "label", "unit", "categories_dtype"):
+        if not isinstance(spec.get(key, ""), str):
+            raise SchemaError(f"{where}: {key!r} must be a text, not {spec[key]!r}. Write it in quotes.")
+    dtype = spec.get("dtype", "object")
+    values = _values(name, spec, where)
+    not_text = [v for v in values if not isinstance(v, str)]
+    if not_text and dtype in ("str", "string"):
+        raise SchemaError(f"{where}: the column holds text, but YAML reads {not_text[0]!r} here. Write it in quotes.")
     return Feature(
         name=name,
         kind=spec["kind"],
-        values=_values(name, spec, where),
+        values=values,
         direction=spec.get("direction", "any"),
-        dtype=str(spec.get("dtype", "object")),
-        label=str(spec.get("label", "")),
-        unit=str(spec.get("unit", "")),
+        dtype=dtype,
+        label=spec.get("label", ""),
+        unit=spec.get("unit", ""),
         categories=tuple(spec.get("categories", ())),
         categories_ordered=bool(spec.get("categories_ordered", False)),
+        categories_dtype=spec.get("categories_dtype", ""),
     )
 
 
 def _values(name: str, spec: Mapping[str, Any], where: str) -> tuple[Any, ...]:
-    for key in ("values", "grid"):
-        if key in spec:
-            if not isinstance(spec[key], list):
-                raise SchemaError(f"{where}: {key!r} must be a list, not {spec[key]!r}.")
-            return tuple(spec[key])
-    if "min" not in spec or "max" not in spec:
-        raise SchemaError(f"{where}: give 'values', or 'grid', or 'min' and 'max'.")
+    lists = [key for key in ("values", "grid") if key in spec]
+    ends = [key for key in ("min", "max", "step") if key in spec]
+    if len(lists) > 1 or (lists and ends):
+        raise SchemaError(f"{where}: give only one of {', '.join(lists + ends)}.")
+    if spec["kind"] in ("ordinal", "category") and lists != ["values"]:
+        raise SchemaError(f"{where}: give its categories under 'values'; 'grid', 'min' and 'max' are for numbers.")
+    if lists:
+        return tuple(spec[lists[0]])
+    if "min" not in ends or "max" not in ends:
+        raise SchemaError(f"{where}: give 'grid', or 'min' and 'max'.")
     return number_grid(name, spec["kind"], spec["min"], spec["max"], spec.get("step"))
 
 
@@ -136,4 +186,7 @@ def read_path(path: str | Path) -> str:
     path = Path(path)
     if not path.is_file():
         raise SchemaError(f"there is no schema file {str(path)!r}.")
-    return path.read_text(encoding="utf-8")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"the schema file {str(path)!r} is not UTF-8 text: {error}.") from error

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways.errors import SchemaError
+from leastways.errors import SchemaError, plain
 from leastways.schema.feature import Feature
+from leastways.schema.grids import MAX_INTEGERS
 
 MAX_QUANTILES = 100
-MAX_INTEGERS = 1000  # a longer run of integers gets a quantile grid, as a real number would
 _MAX_CATEGORIES = 200
+_EXACT = 2**53  # codes are worked out with floats, which hold every integer up to here
 
 
 def infer_feature(name: str, column: pd.Series[Any]) -> Feature:
@@ -23,10 +24,14 @@ def infer_feature(name: str, column: pd.Series[Any]) -> Feature:
     dtype = column.dtype
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
         return _category(name, known)
+    if pd.api.types.is_complex_dtype(dtype):
+        raise SchemaError(f"column {name!r} holds complex numbers; split it into two columns.")
     x = known.to_numpy(dtype=np.float64)
     if not np.isfinite(x).all():
         raise SchemaError(f"column {name!r} holds infinite values; drop those rows or cap them.")
-    integral = bool((x == np.round(x)).all()) and not pd.api.types.is_float_dtype(dtype)
+    integral = pd.api.types.is_integer_dtype(dtype)
+    if integral and np.abs(x).max() >= _EXACT:
+        raise SchemaError(f"column {name!r} holds integers beyond 2**53; it looks like an identifier. Drop it.")
     if integral and x.max() - x.min() < MAX_INTEGERS:
         values: tuple[Any, ...] = tuple(range(int(x.min()), int(x.max()) + 1))
     else:
@@ -48,16 +53,8 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         raise SchemaError(f"column {name!r} holds dates; turn it into a number (days, years) or drop it.")
     if isinstance(dtype, pd.CategoricalDtype):
-        categories = tuple(dtype.categories.tolist())
-        return Feature(
-            name,
-            "ordinal" if dtype.ordered else "category",
-            categories,
-            dtype="category",
-            categories=categories,
-            categories_ordered=bool(dtype.ordered),
-        )
-    values = list(dict.fromkeys(known.tolist()))
+        return _from_categories(name, dtype)
+    values = _plain_values(name, known)
     if len(values) > _MAX_CATEGORIES:
         raise SchemaError(
             f"column {name!r} has {len(values)} different values and no order; it looks like an identifier or free "
@@ -67,4 +64,31 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
         values.sort()
     except TypeError:  # mixed types have no common order; the order of appearance will do
         values.sort(key=str)
-    return Feature(name, "category", tuple(values), dtype=str(dtype))
+    storage = isinstance(dtype, pd.StringDtype) and str(dtype) == "string"
+    return Feature(name, "category", tuple(values), dtype=f"string[{dtype.storage}]" if storage else str(dtype))
+
+
+def _from_categories(name: str, dtype: pd.CategoricalDtype) -> Feature:
+    inner = dtype.categories
+    categories = tuple(_plain_values(name, inner.to_series()))
+    return Feature(
+        name,
+        "ordinal" if dtype.ordered else "category",
+        categories,
+        dtype="category",
+        categories=categories,
+        categories_ordered=bool(dtype.ordered),
+        categories_dtype="" if pd.Index(list(categories)).dtype == inner.dtype else str(inner.dtype),
+    )
+
+
+def _plain_values(name: str, known: pd.Series[Any]) -> list[Any]:
+    """Return the different values, in order of appearance, as plain Python values."""
+    values = [plain(v) for v in known.tolist()]
+    for value in values:
+        if not isinstance(value, str | int | float):
+            raise SchemaError(
+                f"column {name!r} holds {value!r} ({type(value).__name__}); a category must be a text, a number, or "
+                "true or false. Turn the column into text: .astype(str)."
+            )
+    return list(dict.fromkeys(values))

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from leastways.errors import SchemaError, nearest
-from leastways.schema.conditions import Condition, check_condition, values_of
+from leastways.errors import SchemaError, nearest, plain
+from leastways.schema.conditions import Condition, check_condition, normal, range_of, values_of
 from leastways.schema.feature import Feature
+from leastways.schema.grids import is_number
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,26 @@ def as_rules(rules: Sequence[Rule | Mapping[str, Any]], features: Mapping[str, F
         read = _from_mapping(rule, where) if isinstance(rule, Mapping) else rule
         if not isinstance(read, Rule):
             raise SchemaError(f"{where}: {rule!r} is not a rule; use IfThen, Forbidden, Linked or AtMost.")
+        read = _plain_numbers(read)
         _check(read, features, where)
-        out.append(read)
+        out.append(_normal(read))
     return tuple(out)
+
+
+def _plain_numbers(rule: Rule) -> Rule:
+    """Turn numpy numbers into Python's, which a schema file can hold."""
+    if isinstance(rule, Linked):
+        return replace(rule, at_least=plain(rule.at_least), by=plain(rule.by))
+    return replace(rule, changes=plain(rule.changes)) if isinstance(rule, AtMost) else rule
+
+
+def _normal(rule: Rule) -> Rule:
+    """Write a checked rule's conditions in one form, so that rules that say the same are equal."""
+    if isinstance(rule, IfThen):
+        return IfThen(*({n: normal(c) for n, c in part.items()} for part in (rule.when, rule.then)))
+    if isinstance(rule, Forbidden):
+        return Forbidden({n: normal(c) for n, c in rule.together.items()})
+    return rule
 
 
 def _from_mapping(rule: Mapping[str, Any], where: str) -> Rule:
@@ -107,7 +125,8 @@ def _from_mapping(rule: Mapping[str, Any], where: str) -> Rule:
                 raise SchemaError(f"{where}: a linked move needs {key!r}.")
         return Linked(**inner)
     raise SchemaError(
-        f"{where}: write either 'if' with 'then', or 'forbid', or 'linked', or 'at_most'; got {sorted(keys)}."
+        f"{where}: write either 'if' with 'then', or 'forbid', or 'linked' with its settings, or 'at_most'; "
+        f"got {dict(rule)!r}."
     )
 
 
@@ -134,19 +153,23 @@ def _check_linked(rule: Linked, features: Mapping[str, Feature], where: str) -> 
             raise SchemaError(f"{where}: {feature.name!r} has no order, so it cannot be part of a linked move.")
     for name in ("by", "at_least"):
         value = getattr(rule, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value == 0:
+        if not is_number(value) or value == 0:
             raise SchemaError(f"{where}: {name!r} must be a number other than 0, not {value!r}.")
     against = {"up": rule.at_least < 0, "down": rule.at_least > 0, "fixed": True, "any": False}[required.direction]
-    idle = {"up": rule.by < 0, "down": rule.by > 0, "fixed": True, "any": False}[moved.direction]
-    if against and not idle:
+    if against and not never_moves(rule, features):
         raise SchemaError(
             f"{where} is contradictory: moving {moved.name!r} by {rule.by} demands {rule.at_least} of "
             f"{required.name!r}, whose direction is {required.direction!r}."
         )
 
 
-def _known(name: str, features: Mapping[str, Feature], where: str) -> Feature:
-    if name not in features:
+def never_moves(rule: Linked, features: Mapping[str, Feature]) -> bool:
+    """Whether the move that a link speaks of is one nobody can make, so that it demands nothing."""
+    return {"up": rule.by < 0, "down": rule.by > 0, "fixed": True, "any": False}[features[rule.feature].direction]
+
+
+def _known(name: object, features: Mapping[str, Feature], where: str) -> Feature:
+    if not isinstance(name, str) or name not in features:
         raise SchemaError(f"{where}: there is no feature {name!r}." + nearest(name, features))
     return features[name]
 
@@ -155,11 +178,10 @@ def _plain(part: Mapping[str, Condition]) -> dict[str, Any]:
     """Write conditions in a form YAML keeps: ranges as min/max, choices as lists."""
     out: dict[str, Any] = {}
     for name, condition in part.items():
-        if isinstance(condition, tuple):
-            out[name] = {k: v for k, v in zip(("min", "max"), condition, strict=True) if v is not None}
-        elif isinstance(condition, Mapping):
-            out[name] = dict(condition)
-        else:
+        bounds = range_of(condition)
+        if bounds is None:
             values = values_of(condition)
             out[name] = values[0] if len(values) == 1 else values
+        else:
+            out[name] = {k: v for k, v in zip(("min", "max"), bounds, strict=True) if v is not None}
     return out

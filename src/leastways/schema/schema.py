@@ -61,6 +61,9 @@ class Schema:
         if target is not None and target not in frame.columns:
             raise SchemaError(f"there is no target column {target!r}." + nearest(target, frame.columns))
         columns = [c for c in frame.columns if c != target]
+        doubled = frame.columns[frame.columns.duplicated()].tolist()
+        if doubled:
+            raise SchemaError(f"columns occur twice: {listed(doubled)}.")
         odd = [c for c in columns if not isinstance(c, str)]
         if odd:
             raise SchemaError(f"column names must be text; got {listed(odd)}.")
@@ -145,12 +148,15 @@ class Schema:
         if isinstance(codes, Encoded):
             people, index = codes, codes.index
             codes = codes.codes
-        codes = np.asarray(codes, dtype=np.int32)
-        if people is None:
-            at, own = np.full(codes.shape, -1, np.int32), np.full(codes.shape, np.nan)
-        else:
-            at, own = (people.inserted_at, people.own) if rows is None else (people.inserted_at[rows], people.own[rows])
-        columns = {f.name: decode_column(f, codes[:, i], at[:, i], own[:, i]) for i, f in enumerate(self.features)}
+        codes = np.asarray(codes, dtype=np.int32, order="F")
+        columns: dict[str, Any] = {}
+        for i, f in enumerate(self.features):
+            if people is None or not f.open:
+                columns[f.name] = f.held.take(codes[:, i])
+            else:
+                at, own = people.inserted_at[:, i], people.own[:, i]
+                at, own = (at, own) if rows is None else (at[rows], own[rows])
+                columns[f.name] = decode_column(f, codes[:, i], at, own)
         return pd.DataFrame(columns, index=index, copy=False)
 
     def encode_options(self, frame: pd.DataFrame, people: Encoded, rows: NDArray[np.intp]) -> Codes:

@@ -76,6 +76,7 @@ class ColsRun:
         self.walkers = Walkers(
             person=np.repeat(np.arange(P), runs),
             stream=np.stack([stream(problem.keys, f"run {r}") for r in range(runs)], axis=1).ravel(),
+            alive=np.ones(W, np.bool_),
             barren=np.zeros(W, np.int64),
             n=np.zeros(W, np.int64),
             members=np.zeros((W, N, F), np.int32),
@@ -94,7 +95,7 @@ class ColsRun:
             share, rest = np.divmod(left, self.runs)
             extra = np.arange(self.runs)[None, :] < rest[:, None]
             self.left = (share[:, None] + extra).ravel().astype(np.int64)
-        alive = np.repeat(left > 0, self.runs)
+        alive = np.repeat(left > 0, self.runs) & self.walkers.alive
         quota = np.where(alive, np.minimum(self.left, self.problem.n_options), 0)
         rows = int(quota.sum())
         F = self.walkers.members.shape[2]

@@ -77,6 +77,7 @@ class SetRun:
         self.moves = problem.moves(proposals)
         self.states = SetStates(
             stream=stream(problem.keys, "run 0"),
+            alive=np.ones(P, np.bool_),
             score=np.full(P, -np.inf),
             codes=np.zeros((P, N, F), np.int32),
             n=np.zeros(P, np.int64),
@@ -86,7 +87,7 @@ class SetRun:
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Propose each person's next set, as large as what is left allows."""
-        quota = np.minimum(left, self.problem.n_options)
+        quota = np.where(self.states.alive, np.minimum(left, self.problem.n_options), 0)
         rows = int(quota.sum())
         F = self.states.codes.shape[2]
         people, codes = np.empty(rows, np.int64), np.empty((rows + 1, F), np.int32)

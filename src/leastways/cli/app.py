@@ -1,0 +1,54 @@
+"""The commands and their order in the help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from leastways.cli.demo import demo
+from leastways.cli.exits import MEANINGS
+from leastways.cli.explain import explain
+from leastways.cli.recommend import recommend
+from leastways.cli.schema import schema_app
+
+app = typer.Typer(
+    name="leastways",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,  # a bug shows as Python shows it, whole
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=MEANINGS,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from leastways import __version__
+
+        typer.echo(f"leastways {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Least-cost ways to a yes: what people whom a model refused can change, when their costs are unknown.
+
+    \b
+    leastways demo                                           see it work, on built-in data
+    leastways schema infer train.csv --target approved       what may change, and how
+    leastways recommend --model m.onnx --schema schema.yaml --data train.csv \\
+                        --people refused.csv --out plans.json
+    leastways explain plans.json --person 7                  one person's options in words
+    """
+
+
+app.command()(demo)
+app.add_typer(schema_app, name="schema")
+app.command()(recommend)
+app.command()(explain)

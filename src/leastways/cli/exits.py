@@ -1,0 +1,43 @@
+"""What the exit codes mean, and the one place where an error becomes a message and a code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.text import Text
+
+from leastways.cli.screen import notes, print_json
+from leastways.errors import LeastwaysError, ModelError, SearcherError
+
+BAD_INPUT, MODEL_FAILED, SOME_FAILED, INTERRUPTED = 2, 3, 4, 130
+
+MEANINGS = (
+    "Exit codes: 0 all went well · 1 a fault in leastways itself (with a traceback) · 2 wrong usage or bad input · "
+    "3 the model failed · 4 finished and written, but some rows could not be used or the model failed on them · "
+    "130 interrupted."
+)
+
+
+@contextmanager
+def errors_shown(as_json: bool) -> Iterator[None]:
+    """Turn what the user can mend into a message and an exit code. Anything else is a bug, and stays a traceback."""
+    try:
+        yield
+    except (ModelError, SearcherError) as error:
+        _leave(error, MODEL_FAILED, as_json)
+    except LeastwaysError as error:
+        _leave(error, BAD_INPUT, as_json)
+    except KeyboardInterrupt:
+        notes().print("Interrupted. Files are written whole or not at all: no half of one is left.", style="yellow")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _leave(error: LeastwaysError, code: int, as_json: bool) -> None:
+    """Say what is wrong, on stderr; with `--json` also as the one document on stdout."""
+    message = str(error)
+    notes().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    if as_json:
+        print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}})
+    raise typer.Exit(code) from error

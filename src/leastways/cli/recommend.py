@@ -1,0 +1,132 @@
+"""`leastways recommend`: options for the people of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from leastways.cli import recommend_options as of
+from leastways.cli.exits import SOME_FAILED, errors_shown
+from leastways.cli.screen import JsonFlag, notes, print_json, progress_bar, screen
+
+if TYPE_CHECKING:
+    from leastways.cli.writing import Target
+    from leastways.plans import RecoursePlans
+
+
+def recommend(
+    model: of.ModelName,
+    schema: of.SchemaFile,
+    data: of.Data,
+    people: of.PeopleFile,
+    out: of.Out,
+    report: of.ReportFile = None,
+    index: of.Index = None,
+    force: of.Force = False,
+    trust: of.Trust = False,
+    method: of.Method = "cols",
+    options: of.Options = 10,
+    budget: of.Budget = 5000,
+    costs: of.Costs = 1000,
+    distribution: of.Distribution = "mix",
+    seed: of.Seed = 0,
+    target: of.YesLabel = "1",
+    threshold: of.Threshold = 0.5,
+    editable: of.Editable = None,
+    score: of.Score = None,
+    accepted: of.Accepted = None,
+    alpha: of.Alpha = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find options for those people of a file whom the model refuses, and write them to a file.
+
+    A row that cannot be used gets a status and a reason, and does not stop the others. People are labelled by the
+    column --index, or by the index that pandas wrote, or by row numbers from 0.
+
+    \b
+    leastways recommend --model model.onnx --schema schema.yaml \\
+        --data train.csv --people refused.csv --out plans.json
+    leastways recommend --model bank:pipeline --schema schema.yaml \\
+        --data train.parquet --people refused.parquet --index customer \\
+        --out plans.parquet --target approved --method pcols --budget 2000
+    leastways recommend --model model.skops --schema schema.yaml \\
+        --data train.csv --people refused.csv --out plans.csv \\
+        --score hours=0.7 --score savings=0.3 --range hours=20:50
+    """
+    with errors_shown(as_json):
+        from leastways.cli.reading import read_table, read_training
+        from leastways.cli.wishes import preferences, target_label
+        from leastways.models import load_model
+        from leastways.recourse import Recourse
+        from leastways.schema import Schema
+
+        places = _places(out, report, force, [schema, data, people, Path(model)])
+        table = Schema.from_yaml(schema)
+        said = preferences(table, editable or (), score or (), alpha, accepted or ())
+        judge = load_model(model, trust=trust)
+        train, crowd = read_training(data, table), read_table(people, table, index)
+        recourse = Recourse(
+            judge,
+            table,
+            method=method,
+            n_options=options,
+            budget=budget,
+            n_costs=costs,
+            target=target_label(target, judge, train, table.target),
+            threshold=threshold,
+            costs=distribution,
+            random_state=seed,
+        ).fit(train)
+        with progress_bar(f"finding options for {len(crowd)} people") as progress:
+            plans = recourse.recommend(crowd, said, progress=progress)
+        _write(plans, places)
+        _show(plans, places, as_json)
+
+
+def _places(out: Path, report: Path | None, force: bool, inputs: Sequence[Path]) -> list[Target]:
+    """Check where results go, before any work: the plans, then the report if one is wanted."""
+    from leastways.cli.writing import PLAN_FILES, Target
+
+    places = [Target.check(out, PLAN_FILES, force, inputs)]
+    if report is not None:
+        places.append(Target.check(report, (".html",), force, inputs))
+    return places
+
+
+def _write(plans: RecoursePlans, places: Sequence[Target]) -> None:
+    places[0].write_plans(plans)
+    for place in places[1:]:
+        from leastways.report import write_report
+
+        place.write(lambda path: write_report(plans, path))
+
+
+def _show(plans: RecoursePlans, places: Sequence[Target], as_json: bool) -> None:
+    """Show what came of it, and leave with a code that says whether every row could be used."""
+    from rich.text import Text
+
+    from leastways.report import Totals, summary_table
+
+    totals = Totals.of(plans)
+    if as_json:
+        files = {"out": str(places[0].path), "report": str(places[1].path) if places[1:] else None}
+        print_json({**files, "summary": totals.to_dict(), "settings": plans.settings})
+    else:
+        screen().print(summary_table(totals))
+        for place in places:
+            screen().print(Text(f"Written to {place.path}"), soft_wrap=True)
+    unusable = int((plans.summary["status"] == "invalid_input").sum())
+    failed = plans.failed_rows["person"].nunique()
+    if unusable or failed:
+        why = plans.summary["reason"]
+        first = why[why != ""].iloc[0]
+        notes().print(
+            Text(f"Note: {unusable} row(s) could not be used, and the model failed for {failed} person(s). ")
+            + Text(f"The first reason: {first}"),
+            style="yellow",
+            soft_wrap=True,
+        )
+        raise typer.Exit(SOME_FAILED)

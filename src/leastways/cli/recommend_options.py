@@ -1,0 +1,61 @@
+"""The options of `leastways recommend`, one by one, in the groups in which the help shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+_FILES, _SEARCH, _WISHES = "Files", "Search", "What all these people told us"
+
+
+def _file(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=_FILES, **settings)
+
+
+def _search(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel=_SEARCH)
+
+
+def _wish(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=_WISHES, **settings)
+
+
+ModelName: TypeAlias = Annotated[
+    str, _file(help="A .onnx or .skops file, or module:object, importable from this folder.")
+]
+SchemaFile: TypeAlias = Annotated[Path, _file(help="The schema file (see: leastways schema infer).")]
+Data: TypeAlias = Annotated[Path, _file(help="The training table: .csv or .parquet.")]
+PeopleFile: TypeAlias = Annotated[Path, _file(help="The people, a row each: .csv or .parquet.")]
+Out: TypeAlias = Annotated[
+    Path, _file("--out", "-o", help="Where plans go: .json has everything, .csv and .parquet a row per option.")
+]
+ReportFile: TypeAlias = Annotated[Path | None, _file(metavar="FILE.html", help="Also write a report to read.")]
+Index: TypeAlias = Annotated[str | None, _file(metavar="COLUMN", help="The column with the people's labels.")]
+Force: TypeAlias = Annotated[bool, _file("--force", help="Replace files that are there.")]
+Trust: TypeAlias = Annotated[
+    bool, _file("--trust", help="Load a pickle, or a .skops file with unknown types: it can run any code.")
+]
+
+Method: TypeAlias = Annotated[str, _search("cols, pcols, ls or random.")]
+Options: TypeAlias = Annotated[int, _search("Options per person, at most.")]
+Budget: TypeAlias = Annotated[int, _search("Rows per person that the model is asked about, at most.")]
+Costs: TypeAlias = Annotated[int, _search("Cost functions drawn per person.")]
+Distribution: TypeAlias = Annotated[str, _search("Which costs are plausible: mix, linear or percentile.")]
+Seed: TypeAlias = Annotated[int, _search("Same seed, same plans.")]
+YesLabel: TypeAlias = Annotated[str, _search("The label that is a yes.")]
+Threshold: TypeAlias = Annotated[float, _search("The probability from which on it is a yes.")]
+
+Editable: TypeAlias = Annotated[
+    list[str] | None, _wish(metavar="FEATURE", help="They would change this, and nothing not named. Repeat it.")
+]
+Score: TypeAlias = Annotated[
+    list[str] | None,
+    _wish(metavar="FEATURE=SHARE", help="How willing they are to change it; all shares add up to 1. Repeat it."),
+]
+Accepted: TypeAlias = Annotated[
+    list[str] | None,
+    _wish("--range", metavar="FEATURE=LOW:HIGH", help="What they accept (FEATURE=a,b of categories). Repeat it."),
+]
+Alpha: TypeAlias = Annotated[float | None, _wish(help="How far costs are linear (1) or in percentiles (0) for them.")]

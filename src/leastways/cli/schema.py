@@ -1,0 +1,76 @@
+"""`leastways schema infer`: a first schema from a table, to be edited by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leastways.cli.exits import MEANINGS, errors_shown
+from leastways.cli.screen import JsonFlag, print_json, screen
+
+if TYPE_CHECKING:
+    from leastways.schema import Feature, Schema
+
+schema_app = typer.Typer(no_args_is_help=True, help="What each column is, and how a person may move in it.")
+
+
+@schema_app.callback()
+def _group() -> None:
+    """Work with schema files: what each column is, and how a person may move in it.
+
+    \b
+    leastways schema infer train.csv --target approved -o schema.yaml
+    """
+
+
+@schema_app.command(epilog=MEANINGS)
+def infer(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The training table: .csv or .parquet.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The column that the model predicts.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The schema file to write.")] = Path("schema.yaml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Read kinds and grids off a table and write a schema file, commented and made to be edited.
+
+    Data cannot say what a person may do: every direction is `any` at first. Set `fixed`, `up` or `down` in the file.
+
+    \b
+    leastways schema infer train.csv --target approved -o schema.yaml
+    leastways schema infer train.parquet --target approved -o schema.yaml --force --json
+    """
+    with errors_shown(as_json):
+        from leastways.cli.reading import read_table
+        from leastways.cli.writing import Target
+        from leastways.schema import Schema
+
+        place = Target.check(out, (".yaml", ".yml"), force, [data])
+        schema = Schema.infer(read_table(data), target=target)
+        place.write(schema.to_yaml)
+        if as_json:
+            print_json(_as_dict(schema, out))
+        else:
+            _show(schema, out)
+
+
+def _show(schema: Schema, out: Path) -> None:
+    from rich.text import Text
+
+    from leastways.report import schema_table
+
+    screen().print(schema_table(schema))
+    screen().print(Text(f"Written to {out}. Next, edit it: say which features are fixed, or may only go up or down."))
+
+
+def _as_dict(schema: Schema, out: Path) -> dict[str, Any]:
+    return {"out": str(out), "target": schema.target, "features": [_feature(f) for f in schema.features]}
+
+
+def _feature(feature: Feature) -> dict[str, Any]:
+    """Say what a feature is; a number by its ends, a category by its values."""
+    what: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "direction": feature.direction}
+    if feature.numeric:
+        return what | {"min": feature.values[0], "max": feature.values[-1], "grid_points": len(feature.values)}
+    return what | {"values": list(feature.values)}

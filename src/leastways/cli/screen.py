@@ -1,0 +1,59 @@
+"""Where things are shown: results on stdout, notes and progress on stderr. JSON never has company."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
+_PIPE_WIDTH = 100  # columns where there is no terminal to ask
+
+
+def screen() -> Console:
+    """Return the console for results."""
+    return _console(stderr=False)
+
+
+def notes() -> Console:
+    """Return the console for messages and progress."""
+    return _console(stderr=True)
+
+
+def _console(stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPE_WIDTH
+    return console
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one JSON document; ASCII only, so that no terminal's encoding can spoil it."""
+    sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+
+
+@contextmanager
+def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
+    """Show a bar on stderr where that is a terminal; gives a function that takes the share done."""
+    console = notes()
+    if not console.is_terminal:
+        yield lambda share: None
+        return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(text, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

@@ -1,0 +1,110 @@
+"""What a person wants, from the words of a command line: the label that is a yes, and preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from leastways.cli.columns import category_value, number
+from leastways.costs import Preferences
+from leastways.errors import PreferenceError, plain
+from leastways.schema import Feature, Schema
+
+
+def target_label(text: str, model: object, train: pd.DataFrame, target: str | None) -> Any:
+    """Return the label that a text means: '1' is 1 where labels are numbers, 'yes' is 'yes'.
+
+    The model's own classes decide, else the labels of the training table, else how the text looks.
+    """
+    known = _known_labels(model, train, target)
+    for label in known:
+        if str(label) == text:
+            return label
+    meant = _literal(text)
+    for label in known:
+        if not isinstance(label, str) and label == meant:
+            return label
+    return text if known and all(isinstance(label, str) for label in known) else meant
+
+
+def _known_labels(model: object, train: pd.DataFrame, target: str | None) -> list[Any]:
+    for member in (model, *getattr(model, "models", ())):  # AllOf keeps its members in `models`
+        for name in ("classes_", "classes"):
+            classes = getattr(member, name, None)
+            if classes is not None:
+                labels = [plain(label) for label in classes]
+                return [label for label in labels if isinstance(label, str | int | float)]
+    if target is None or target not in train.columns:
+        return []
+    return [plain(label) for label in train[target].dropna().unique()]
+
+
+def _literal(text: str) -> Any:
+    value = number(text)
+    if value is not None:
+        return value
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def preferences(
+    schema: Schema,
+    editable: Sequence[str],
+    scores: Sequence[str],
+    alpha: float | None,
+    ranges: Sequence[str],
+) -> Preferences | None:
+    """Build and check what all these people are to have in common, or return None where nothing was said."""
+    if not editable and not scores and alpha is None and not ranges:
+        return None
+    said = Preferences(
+        editable=list(editable) or None,
+        scores=dict(_score(text, schema) for text in scores) or None,
+        alpha=alpha,
+        ranges=dict(_range(text, schema) for text in ranges),
+    )
+    said.check(schema)
+    return said
+
+
+def _score(text: str, schema: Schema) -> tuple[str, float]:
+    name, said = _split(text, schema, "--score", "0.7")
+    value = number(said)
+    if value is None:
+        raise PreferenceError(f"--score {text!r}: {said!r} is not a number.")
+    return name, float(value)
+
+
+def _range(text: str, schema: Schema) -> tuple[str, Any]:
+    """Read `hours=20:50` (an end may be left out) for a number, `job=office,service` for a category."""
+    name, said = _split(text, schema, "--range", "20:50")
+    feature = schema.by_name.get(name)
+    if feature is None or feature.numeric:
+        return name, _ends(text, said)
+    return name, [_category(part, feature) for part in said.split(",")]
+
+
+def _ends(text: str, said: str) -> tuple[Any, Any]:
+    low, colon, high = said.partition(":")
+    ends = tuple(number(end) if end.strip() else None for end in (low, high))
+    unread = [end for end, value in zip((low, high), ends, strict=True) if end.strip() and value is None]
+    if not colon or unread:
+        raise PreferenceError(f"--range {text!r}: write two numbers, such as 20:50, or one of them: 20: or :50.")
+    return ends[0], ends[1]
+
+
+def _category(text: str, feature: Feature) -> Any:
+    value = category_value(text, feature)
+    return text if value is None else value
+
+
+def _split(text: str, schema: Schema, option: str, example: str) -> tuple[str, str]:
+    """Split FEATURE=VALUE; a feature's name may itself hold an equals sign."""
+    for name in sorted(schema.names, key=len, reverse=True):
+        if text.startswith(f"{name}="):
+            return name, text[len(name) + 1 :]
+    name, equals, said = text.partition("=")
+    if not equals:
+        raise PreferenceError(f"{option} {text!r}: write FEATURE=VALUE, such as {schema.names[0]}={example}.")
+    return name, said

@@ -1,0 +1,152 @@
+"""Slow, obvious twins of the kernels, in plain Python and numpy. The tests compare each kernel with its twin.
+
+Nothing else uses this module: where a kernel and its twin differ, the twin is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.kernels.rules import RuleTables
+from leastways.kernels.tables import TIE, Tables
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+Numbers = NDArray[np.float64]
+
+
+class Stream:
+    """SplitMix64 on Python integers."""
+
+    def __init__(self, key: int, counter: int | None = None) -> None:
+        key = int(key)
+        self.state = key if counter is None else self.mix(key ^ self.mix((counter * _GOLDEN + _GOLDEN) & _MASK))
+
+    @staticmethod
+    def mix(z: int) -> int:
+        """Mix the bits of a 64-bit number."""
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        return z ^ (z >> 31)
+
+    def uniform(self) -> float:
+        """Draw from (0, 1)."""
+        self.state = (self.state + _GOLDEN) & _MASK
+        return ((self.mix(self.state) >> 11) + 0.5) * 2.0**-53
+
+    def below(self, n: int) -> int:
+        """Draw from 0 .. n-1."""
+        return min(int(self.uniform() * n), n - 1)
+
+
+def draw_profile(
+    key: int,
+    m: int,
+    changeable: Sequence[bool],
+    editable: Sequence[int] | None,
+    scores: Sequence[float] | None,
+    alpha: float | None,
+) -> tuple[Numbers, float]:
+    """Twin of `draw_profiles` for one person and sample: preference scores (NaN: not editable) and alpha."""
+    stream = Stream(key, m)
+    size_draw, alpha_draw = stream.uniform(), stream.uniform()
+    if editable is not None:
+        picked = list(editable)
+    else:
+        pool = [f for f, free in enumerate(changeable) if free]
+        size = min(int(size_draw * len(pool)), len(pool) - 1) + 1 if pool else 0
+        for i in range(size):
+            j = i + stream.below(len(pool) - i)
+            pool[i], pool[j] = pool[j], pool[i]
+        picked = pool[:size]
+    draws = [-math.log(stream.uniform()) for _ in picked]
+    out = np.full(len(changeable), np.nan)
+    for f, e in zip(picked, draws, strict=True):
+        out[f] = e / math.fsum(draws) if scores is None else scores[f]
+    return out, alpha_draw if alpha is None else alpha
+
+
+def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
+    """Twin of `fill_row` without noise: the mean of step 4 for one cell (no stated costs)."""
+    i = int(t.start[p, f])
+    v = int(t.offsets[f]) + j
+    if j == i:
+        return 0.0
+    if not t.allowed[p, v] or math.isnan(t.scores[p, m, f]):
+        return math.inf
+    if not t.ordered[f]:
+        stream = Stream(Stream(int(t.keys[p]), (-1 - v) & _MASK).state, m)
+        linear, percentile = stream.uniform(), stream.uniform()
+    else:
+        last = int(t.used[p, f]) - 1
+        linear = (j - i) / (last - i) if j > i else (i - j) / i
+        percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
+    alpha, score = t.alpha[p, m], t.scores[p, m, f]
+    unscaled = alpha * linear + (1 - alpha) * percentile
+    return float(TIE * unscaled if score == 1 else (1 - score) * unscaled)
+
+
+def bounded(costs: Numbers, ceiling: float) -> Numbers:
+    """Twin of `bounded`, on arrays."""
+    above = np.array([1.0 if math.isinf(c) else max(c - ceiling, 0) / (1 + max(c - ceiling, 0)) for c in costs])
+    return np.where(costs <= ceiling, costs, ceiling + TIE * above)
+
+
+def objective_costs(t: Tables, p: int, codes: NDArray[np.int32]) -> Numbers:
+    """Twin of `objective_costs`, from a table whose rows are all filled."""
+    rows = [t.cells[p, t.offsets[f] + code] for f, code in enumerate(codes)]
+    return bounded(np.sum(rows, axis=0), t.uncovered_cost)
+
+
+def emc(costs: Numbers, weights: Numbers, top: float) -> float:
+    """EMC of a set on the objective's scale: members' bounded costs [n, M]."""
+    lowest = costs.min(axis=0) if len(costs) else np.full(len(weights), top)
+    return float((weights * lowest).sum())
+
+
+def swap_gain(costs: Numbers, place: int, candidate: Numbers, weights: Numbers, top: float) -> float:
+    """Exact gain of a swap: EMC before minus EMC after, both from scratch."""
+    after = costs.copy()
+    after[place] = candidate
+    return emc(costs, weights, top) - emc(after, weights, top)
+
+
+def paper_swap_gain(costs: Numbers, place: int, candidate: Numbers, weights: Numbers, top: float) -> float:
+    """The paper's Algorithm 5 for one pair: only samples whose minimum `place` holds."""
+    total = 0.0
+    for m in range(len(weights)):
+        if int(costs[:, m].argmin()) != place:
+            continue
+        others = np.delete(costs[:, m], place)
+        second = min(others.min(), top) if len(others) else top
+        lowest = costs[place, m]
+        total += weights[m] * (lowest - min(candidate[m], second) if lowest <= candidate[m] else lowest - candidate[m])
+    return total
+
+
+def meets_rules(rules: RuleTables, offsets: NDArray[Any], p: int, start: Sequence[int], codes: Sequence[int]) -> bool:
+    """Twin of `meets_rules`."""
+    if sum(a != b for a, b in zip(start, codes, strict=True)) > rules.max_changes:
+        return False
+    for k, literals in enumerate(rules.literal):
+        if not any(rules.meets[p, k, offsets[f] + codes[f]] for f in np.flatnonzero(literals)):
+            return False
+    for a, b, by, least in zip(
+        rules.link_feature, rules.link_requires, rules.link_by, rules.link_at_least, strict=True
+    ):
+        steps = (rules.levels[p, offsets[a] + codes[a]] - rules.levels[p, offsets[a] + start[a]]) / by
+        moved = rules.levels[p, offsets[b] + codes[b]] - rules.levels[p, offsets[b] + start[b]]
+        if steps > 0 and np.sign(least) * moved < abs(least) * steps - 1e-9:
+            return False
+    return True
+
+
+def state_distance(levels_a: Numbers, levels_b: Numbers, span: Numbers) -> float:
+    """Twin of `state_distance` on values instead of codes."""
+    parts = [abs(a - b) / s if s > 0 else float(a != b) for a, b, s in zip(levels_a, levels_b, span, strict=True)]
+    return float(np.mean(parts))

@@ -1,0 +1,152 @@
+"""One HTML file that says it all: figures, pictures, and people's plans in words.
+
+It holds no script and loads nothing, so it can be mailed, archived and opened anywhere, also offline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from leastways import __version__
+from leastways.metrics import SimulatedPeople
+from leastways.plans import RecoursePlans
+from leastways.report.css import SHEET
+from leastways.report.html_people import people_section
+from leastways.report.plots import Picture, can_draw, draw_all
+from leastways.report.totals import COST_MEANING, Judged, Totals, percent
+
+_NO_PICTURES = (
+    "This report has no pictures, because matplotlib is not installed where it was made. "
+    "This brings them: <code>pip install 'leastways[plots]'</code>"
+)
+_WORDS = (
+    ("Option", "One way to a yes: a set of changes after which the model accepts the person."),
+    (
+        "Plausible preferences",
+        "What a person would change, and how gladly, is not known. Many preferences that they might have are drawn "
+        "at random (within what they told us, if anything), and the options are chosen so that one of them suits "
+        "as many of these preferences as possible.",
+    ),
+    ("Cost", f"How hard a change is under one preference: {COST_MEANING}. The costs of several changes add up."),
+    ("Cheapest for", "The share of plausible preferences under which this option is the cheapest of the set."),
+    ("Chance of a yes", "The probability that the model itself gives. It is the model's word, not a promise."),
+)
+
+
+def write_report(
+    plans: RecoursePlans,
+    path: str | Path,
+    *,
+    title: str = "Ways to a yes",
+    max_people: int = 12,
+    truth: SimulatedPeople | None = None,
+) -> Path:
+    """Write plans as one self-contained HTML file, and return its path.
+
+    Parameters
+    ----------
+    plans
+        What `Recourse.recommend` returned.
+    path
+        Where to write. An existing file is replaced.
+    title
+        The heading.
+    max_people
+        How many people's plans are written out, in the order of the table.
+    truth
+        Simulated people to judge the plans by (`lw.simulate_people`); adds their verdict, labelled as simulated.
+
+    Pictures need matplotlib (``pip install 'leastways[plots]'``). Without it the report has none, and says so.
+    """
+    path = Path(path)
+    path.write_text(report_html(plans, title=title, max_people=max_people, truth=truth), encoding="utf-8")
+    return path
+
+
+def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth: SimulatedPeople | None = None) -> str:
+    """Return the text of the report."""
+    judged = None if truth is None else Judged.of(plans, truth)
+    totals = Totals.of(plans)
+    sections = [
+        _glance(totals, judged),
+        _pictures(draw_all(plans, truth) if can_draw() else None),
+        people_section(plans, max_people),
+        _words(),
+        _settings(plans),
+    ]
+    lead = f"{totals.people} people looked at, {totals.in_need} of them refused by the model."
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            '<head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{SHEET}</style></head>",
+            "<body>",
+            f'<header><h1>{escape(title)}</h1><p class="lead">{lead}</p></header>',
+            "<main>",
+            *sections,
+            "</main>",
+            f"<footer>Made by leastways {escape(__version__)}.</footer>",
+            "</body></html>\n",
+        ]
+    )
+
+
+def _glance(totals: Totals, judged: Judged | None) -> str:
+    """The figures a reader looks for first, then all of them as tables."""
+    cards = [
+        (f"{totals.with_options} of {totals.in_need}", "refused people have at least one option"),
+        (percent(totals.covered), "of plausible preferences are served by an option"),
+        (percent(totals.satisfied), "have one below cost 1"),
+    ]
+    if judged is not None:
+        cards.append((percent(judged.satisfied), "of simulated people have an option that costs them less than 1"))
+    items = "".join(f"<li><strong>{escape(n)}</strong><span>{escape(what)}</span></li>" for n, what in cards)
+    tables = _figures_table("All people", totals.rows())
+    if judged is not None:
+        tables += _figures_table("Judged by simulated people, whose costs the search did not see", judged.rows())
+    return (
+        f'<section><h2>At a glance</h2><ul class="cards">{items}</ul>'
+        f"<details><summary>All figures</summary>{tables}</details></section>"
+    )
+
+
+def _figures_table(caption: str, rows: Sequence[tuple[str, str]]) -> str:
+    body = "".join(f'<tr><th scope="row">{escape(w.strip())}</th><td>{escape(n)}</td></tr>' for w, n in rows)
+    return (
+        f'<div class="wide"><table class="figures"><caption>{escape(caption)}</caption><tbody>{body}</tbody>'
+        "</table></div>"
+    )
+
+
+def _pictures(pictures: Sequence[Picture] | None) -> str:
+    if pictures is None:
+        return f'<section><h2>Pictures</h2><p class="note">{_NO_PICTURES}</p></section>'
+    if not pictures:
+        return ""
+    figures = "".join(
+        f"<figure><h3>{escape(p.title)}</h3>{p.svg()}<figcaption>{escape(p.caption)}</figcaption></figure>"
+        for p in pictures
+    )
+    return f'<section><h2>Pictures</h2><div class="pictures">{figures}</div></section>'
+
+
+def _words() -> str:
+    entries = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in _WORDS)
+    return f"<section><h2>What the words mean</h2><dl>{entries}</dl></section>"
+
+
+def _settings(plans: RecoursePlans) -> str:
+    """How the plans were made, so that they can be made again."""
+    rows = "".join(
+        f'<tr><th scope="row"><code>{escape(str(name))}</code></th><td><code>{escape(str(value))}</code></td></tr>'
+        for name, value in sorted(plans.settings.items())
+    )
+    return (
+        "<section><h2>How this was made</h2><details><summary>Settings</summary>"
+        f'<div class="wide"><table><tbody>{rows}</tbody></table></div></details></section>'
+    )

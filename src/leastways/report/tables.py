@@ -1,0 +1,109 @@
+"""Tables for a terminal. Whatever comes from data goes in as `Text`, so that no value is taken for markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from leastways.errors import listed
+from leastways.plans import STATUSES, RecourseOption, RecoursePlan
+from leastways.plans.wording import value_text
+from leastways.report.totals import COST_MEANING, Judged, Totals, percent
+from leastways.schema import Feature, Schema
+
+_DIRECTIONS = {"any": "either way", "up": "only up", "down": "only down", "fixed": "never changes"}
+
+
+def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = None) -> Panel:
+    """Show one person's plan: what to change, from now to then, and what it leads to."""
+    parts: list[RenderableType] = []
+    if plan.reason:
+        parts.append(Text(plan.reason, style="yellow"))
+    shown = plan.options[:max_options]
+    if shown:
+        parts.append(_options_table(shown, schema))
+        parts.append(Text(_closing(plan, len(shown)), style="dim"))
+    elif not plan.reason:
+        parts.append(Text(f"{STATUSES[plan.status]}."))
+    title = Text.assemble((f"Person {plan.person}", "bold"))
+    if not np.isnan(plan.probability):
+        title.append(f" · chance of a yes now: {percent(plan.probability)}")
+    return Panel(Group(*parts), title=title, title_align="left", border_style="blue", padding=(0, 1))
+
+
+def _options_table(options: Sequence[RecourseOption], schema: Schema) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="bold")
+    table.add_column("Option", justify="right", no_wrap=True)
+    table.add_column("What to change", ratio=3)
+    table.add_column("Now", justify="right", ratio=2)
+    table.add_column("")
+    table.add_column("Then", ratio=2)
+    table.add_column("Chance of a yes", justify="right", width=9)
+    table.add_column("Cheapest for", justify="right", width=8)
+    for option in options:
+        for line, change in enumerate(option.changes):
+            feature = schema.by_name[change.feature]
+            head = [str(option.number)] if line == 0 else [""]
+            tail = [percent(option.probability), percent(option.best_for)] if line == 0 else ["", ""]
+            now, then = value_text(feature, change.before), value_text(feature, change.after)
+            cells = [*head, feature.wording, now, "→", then, *tail]
+            styles = ["bold cyan", "", "dim", "dim", "bold", "green", ""]
+            table.add_row(*(Text(c, style=s) for c, s in zip(cells, styles, strict=True)))
+    return table
+
+
+def _closing(plan: RecoursePlan, shown: int) -> str:
+    """Say for how many of the preferences this person may have the options work."""
+    more = len(plan.options) - shown
+    and_more = f" {more} more option{'s' if more > 1 else ''} not shown." if more else ""
+    return (
+        f"We do not know this person's preferences: some option is open to {percent(plan.covered)} of the "
+        f"plausible ones, and cheap (cost below 1) for {percent(plan.satisfied)}.{and_more}"
+    )
+
+
+def summary_table(totals: Totals, judged: Judged | None = None) -> Table:
+    """Show the figures over all people, and below them what simulated people say."""
+    table = Table(title="All people", title_justify="left", title_style="bold", box=box.SIMPLE, show_header=False)
+    table.caption = f"Cost: {COST_MEANING}."
+    table.caption_justify = "left"
+    table.add_column("What")
+    table.add_column("How much", justify="right", no_wrap=True)
+    rows = totals.rows()
+    for place, row in enumerate(rows):
+        table.add_row(*map(Text, row), end_section=place == len(rows) - 1)
+    if judged is not None:
+        for row in judged.rows():
+            table.add_row(*map(Text, row), style="cyan")
+    return table
+
+
+def schema_table(schema: Schema) -> Table:
+    """Show a schema's features: what each is, what it may be, and how a person may move in it."""
+    title = f"{len(schema.features)} features" + (f", target {schema.target!r}" if schema.target else "")
+    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
+    for name in ("Feature", "Kind", "Values", "May move"):
+        table.add_column(name)
+    for feature in schema.features:
+        cells = (feature.name, feature.kind, _values(feature), _DIRECTIONS[feature.direction])
+        table.add_row(*(Text(c) for c in cells))
+    return table
+
+
+def _values(feature: Feature) -> str:
+    if not feature.numeric:
+        return listed(feature.values, 6)
+    ends = (_short(feature.values[0]), _short(feature.values[-1]))
+    unit = f" {feature.unit}" if feature.unit else ""
+    return f"{ends[0]} to {ends[1]}{unit}, {len(feature.values)} grid points"
+
+
+def _short(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

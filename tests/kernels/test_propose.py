@@ -1,0 +1,73 @@
+"""Proposals never leave what is permitted and never break a rule; rules equal their twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from leastways.kernels import reference
+from leastways.kernels.propose import perturb, uniform_state
+from leastways.kernels.rules import meets_rules
+from tests.worlds import make_problem, make_world, seeds
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds)
+def test_proposals_are_permitted_and_keep_the_rules(everywhere: bool, seed: int) -> None:
+    world = make_world(seed % 50, n=15, directions=("any", "up", "down"))
+    problem, _ = make_problem(world, world.frame)
+    t, rules, moves = problem.samples.tables, problem.samples.rules, problem.actionable
+    state, out = np.uint64(seed), np.empty(t.start.shape[1], np.int32)
+    made = 0
+    for p in range(len(t.start)):
+        base = t.start[p]
+        for _ in range(6):
+            if everywhere:
+                state, found = uniform_state(t, rules, *moves, p, out, np.uint64(state))
+            else:
+                state, found = perturb(t, rules, *moves, p, base, 2, out, np.uint64(state))
+            if found:
+                made += 1
+                base = out.copy()
+                assert t.allowed[p, t.offsets[:-1] + out].all()
+                assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), out.tolist())
+                assert (out != t.start[p]).any()
+    assert made > 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds)
+def test_rule_checks_equal_their_twin(seed: int) -> None:
+    world = make_world(seed % 50, n=15)
+    problem, _ = make_problem(world, world.frame)
+    t, rules = problem.samples.tables, problem.samples.rules
+    draw = np.random.default_rng(seed)
+    seen = set()
+    for p in range(len(t.start)):
+        changed = draw.random(t.start.shape[1]) < 0.4
+        codes = np.where(changed, draw.integers(0, t.used[p]), t.start[p]).astype(np.int32)
+        ours = meets_rules(rules, t.offsets, p, t.start[p], codes)
+        assert ours == reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
+        seen.add(ours)
+    assert seen
+
+
+def test_perturbation_changes_one_or_two_features_evenly_without_rules() -> None:
+    world = make_world(0, n=5, rules=False)
+    problem, _ = make_problem(world, world.frame)
+    t, rules, moves = problem.samples.tables, problem.samples.rules, problem.actionable
+    state, out = np.uint64(1), np.empty(t.start.shape[1], np.int32)
+    counts = np.zeros(t.start.shape[1] + 1, int)
+    touched = np.zeros(t.start.shape[1], int)
+    for _ in range(4000):
+        state, _ = perturb(t, rules, *moves, 0, t.start[0], 2, out, np.uint64(state))
+        counts[(out != t.start[0]).sum()] += 1
+        touched += out != t.start[0]
+    assert counts[1] + counts[2] == 4000
+    assert abs(counts[1] - 2000) < 200
+    movable = moves.n_choices[0] > 1
+    assert (touched[~movable] == 0).all()
+    expected = 6000 / movable.sum()
+    assert (abs(touched[movable] - expected) < 0.15 * expected).all()

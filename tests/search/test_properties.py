@@ -1,0 +1,158 @@
+"""What must hold for every searcher, on arbitrary worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from leastways.kernels import reference
+from leastways.kernels.tables import TIE
+from leastways.search import COLS, PCOLS, LocalSearch, RandomSearch, Searcher, run_search
+from leastways.search.cols import ColsRun
+from tests.worlds import judge_of, make_problem, make_world, seeds
+
+SEARCHERS: list[Searcher] = [
+    COLS(),
+    COLS(gain="paper", proposals="paper"),
+    PCOLS(runs=3),
+    LocalSearch(),
+    LocalSearch(objective="sparsity"),
+    LocalSearch(objective="proximity", proposals="paper"),
+    LocalSearch(objective="diversity"),
+    RandomSearch(),
+    RandomSearch(proposals="paper"),
+]
+
+
+@pytest.mark.parametrize("searcher", SEARCHERS, ids=repr)
+@settings(max_examples=12, deadline=None)
+@given(seed=seeds)
+def test_options_are_accepted_permitted_distinct_and_within_budget(searcher: Searcher, seed: int) -> None:
+    world = make_world(seed % 1000, n=20, directions=("any", "up", "down"))
+    people = world.refused()
+    if people.empty:
+        return
+    problem, encoded = make_problem(world, people, seed=seed)
+    result = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    t, rules = problem.samples.tables, problem.samples.rules
+    assert (result.queries <= problem.budget).all()
+    for p in range(len(people)):
+        options = result.chosen.codes[p, : result.chosen.n[p]]
+        assert len(np.unique(options, axis=0)) == len(options) <= problem.n_options
+        for codes in options:
+            assert t.allowed[p, t.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
+            assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
+        again = world.probability(world.schema.decode(options, encoded, np.full(len(options), p)))
+        assert (again >= 0.5).all()
+        np.testing.assert_allclose(again, result.chosen.probability[p, : len(options)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("gain", ["exact", "paper"])
+@pytest.mark.parametrize("runs", [1, 3])
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_emc_never_rises(gain: str, runs: int, seed: int) -> None:
+    world = make_world(seed % 1000, n=20)
+    people = world.refused()
+    if people.empty:
+        return
+    problem, encoded = make_problem(world, people, budget=120, seed=seed)
+    searcher = PCOLS(runs=runs, gain=gain)  # type: ignore[arg-type]
+    run, judge = searcher.start(problem), judge_of(world, encoded)
+    left = np.full(len(people), problem.budget)
+    before = run.emc()
+    while left.any():
+        questions = run.ask(left)
+        if not len(questions.people):
+            break
+        probability, _ = judge(questions)
+        run.tell(questions, probability, probability >= 0.5)
+        left = left - np.bincount(questions.people, minlength=len(left))
+        now = run.emc()
+        assert (now <= before + 1e-15).all()
+        before = now
+    check_books(run)
+
+
+def check_books(run: ColsRun) -> None:
+    """The kept costs, lowest, second and EMC are what recomputation from the members gives."""
+    t, w = run.problem.samples.tables, run.walkers
+    for i, p in enumerate(w.person):
+        n = w.n[i]
+        costs = np.array([reference.objective_costs(_filled(run, p, c), p, c) for c in w.members[i, :n]])
+        costs = costs.reshape(n, t.alpha.shape[1])
+        np.testing.assert_allclose(w.costs[i, :n], costs, rtol=1e-12)
+        assert run.emc()[i] == pytest.approx(reference.emc(costs, t.weights[p], t.uncovered_cost + TIE), abs=1e-12)
+
+
+def _filled(run: ColsRun, p: int, codes: np.ndarray) -> object:  # type: ignore[type-arg]
+    from leastways.kernels.tables import fill_row
+
+    for f, code in enumerate(codes):
+        fill_row(run.problem.samples.tables, p, f, code)
+    return run.problem.samples.tables
+
+
+@pytest.mark.parametrize("searcher", SEARCHERS, ids=repr)
+def test_a_person_gets_the_same_options_in_any_company(searcher: Searcher) -> None:
+    world = make_world(5, n=40)
+    people = world.refused()
+    assert len(people) > 4
+    whole, encoded = make_problem(world, people)
+    together = run_search(searcher, whole, judge_of(world, encoded), 0.5)
+    for label in people.index[[0, 2, 4]]:
+        place = people.index.get_loc(label)
+        alone, one = make_problem(world, people.loc[[label]])
+        result = run_search(searcher, alone, judge_of(world, one), 0.5)
+        assert result.queries[0] == together.queries[place]
+        np.testing.assert_array_equal(result.chosen.codes[0], together.chosen.codes[place])
+
+
+def test_pcols_keeps_its_best_run_and_splits_the_budget_exactly() -> None:
+    world = make_world(5, n=40, rules=False)
+    people = world.refused()
+    problem, encoded = make_problem(world, people, budget=50)
+    run, judge = PCOLS(runs=4).start(problem), judge_of(world, encoded)
+    left = np.full(len(people), 50)
+    asked = np.zeros(4 * len(people), int)
+    for _ in range(100):
+        if not left.any():
+            break
+        questions = run.ask(left)
+        asked += np.bincount(run._asked_by, minlength=len(asked))
+        probability, _ = judge(questions)
+        run.tell(questions, probability, probability >= 0.5)
+        left = left - np.bincount(questions.people, minlength=len(left))
+    np.testing.assert_array_equal(asked.reshape(-1, 4), np.tile([13, 13, 12, 12], (len(people), 1)))
+    best = run.emc().reshape(-1, 4).argmin(axis=1)
+    for p, r in enumerate(best):
+        np.testing.assert_array_equal(run.chosen().codes[p], run.walkers.members[4 * p + r])
+
+
+def test_random_sets_keep_the_best_by_emc() -> None:
+    world = make_world(5, n=40, rules=False)
+    people = world.refused()
+    problem, encoded = make_problem(world, people, budget=80)
+    run, judge = RandomSearch().start(problem), judge_of(world, encoded)
+    left, best = np.full(len(people), 80), np.full(len(people), -np.inf)
+    for _ in range(100):
+        if not left.any():
+            break
+        questions = run.ask(left)
+        probability, _ = judge(questions)
+        run.tell(questions, probability, probability >= 0.5)
+        left = left - np.bincount(questions.people, minlength=len(left))
+        assert (run.states.score >= best).all()
+        best = run.states.score.copy()
+    t = problem.samples.tables
+    for p in range(len(people)):
+        chosen = run.chosen().codes[p, : run.chosen().n[p]]
+        from leastways.kernels.tables import fill_row
+
+        for codes in chosen:
+            for f, code in enumerate(codes):
+                fill_row(t, p, f, code)
+        costs = [reference.objective_costs(t, p, c) for c in chosen]
+        emc = reference.emc(np.array(costs).reshape(-1, 40), t.weights[p], t.uncovered_cost + TIE)
+        assert -best[p] == pytest.approx(emc, abs=1e-12)
