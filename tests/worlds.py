@@ -15,7 +15,6 @@ from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.schema import AtMost, Encoded, Forbidden, IfThen, Linked, Schema
 from leastways.search import Problem
 
-
 SCHOOLS = ["none", "middle", "high", "college"]
 
 

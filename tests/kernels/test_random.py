@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ keys = st.integers(0, 2**64 - 1)
 
 
 @compiled
-def _draws(key, kind, a, b, n):  # type: ignore[no-untyped-def]
+def _draws(key: np.uint64, kind: int, a: float, b: float, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     out = np.empty(n)
     for i in range(n):
         state = kernel.keyed(key, i)
@@ -55,7 +57,8 @@ def test_simple_draws_have_their_law(kind: int, law: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [(1250.0, 1250.0), (3.0, 200.0), (200.0, 3.0), (1.5, 1.2), (0.3, 5.0), (5.0, 0.3), (0.5, 0.5), (1.0, 1.0)]
+    ("a", "b"),
+    [(1250.0, 1250.0), (3.0, 200.0), (200.0, 3.0), (1.5, 1.2), (0.3, 5.0), (5.0, 0.3), (0.5, 0.5), (1.0, 1.0)],
 )
 def test_beta_draws_are_beta(a: float, b: float) -> None:
     sample = _draws(np.uint64(5), 3, a, b, 50_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from leastways.errors import ModelError, SearcherError, SettingError
 from leastways.search import COLS, PCOLS, LocalSearch, Questions, as_searcher, register_searcher, run_search
@@ -17,7 +18,7 @@ class Greedy:
         self.problem = problem
         return self
 
-    def ask(self, left: np.ndarray) -> Questions:  # type: ignore[type-arg]
+    def ask(self, left: NDArray[np.int64]) -> Questions:
         start = self.problem.samples.tables.start  # type: ignore[attr-defined]
         return Questions(np.zeros(left[0] + 1, np.int64), np.repeat(start[:1], left[0] + 1, axis=0))
 
@@ -36,7 +37,7 @@ def test_a_person_the_model_fails_on_keeps_what_was_found_and_the_others_go_on()
     judge = judge_of(world, encoded)
     rounds = 0
 
-    def failing(questions: Questions) -> tuple[np.ndarray, dict[int, ModelError]]:  # type: ignore[type-arg]
+    def failing(questions: Questions) -> tuple[NDArray[np.float64], dict[int, ModelError]]:
         nonlocal rounds
         rounds += 1
         probability, _ = judge(questions)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from numpy.typing import NDArray
 
 from leastways.kernels import reference
-from leastways.kernels.tables import TIE
+from leastways.kernels.tables import TIE, Tables, fill_row
 from leastways.search import COLS, PCOLS, LocalSearch, RandomSearch, Searcher, run_search
 from leastways.search.cols import ColsRun
 from tests.worlds import judge_of, make_problem, make_world, seeds
@@ -80,18 +81,16 @@ def check_books(run: ColsRun) -> None:
     t, w = run.problem.samples.tables, run.walkers
     for i, p in enumerate(w.person):
         n = w.n[i]
-        costs = np.array([reference.objective_costs(_filled(run, p, c), p, c) for c in w.members[i, :n]])
+        costs = np.array([reference.objective_costs(_filled(t, p, c), p, c) for c in w.members[i, :n]])
         costs = costs.reshape(n, t.alpha.shape[1])
         np.testing.assert_allclose(w.costs[i, :n], costs, rtol=1e-12)
         assert run.emc()[i] == pytest.approx(reference.emc(costs, t.weights[p], t.uncovered_cost + TIE), abs=1e-12)
 
 
-def _filled(run: ColsRun, p: int, codes: np.ndarray) -> object:  # type: ignore[type-arg]
-    from leastways.kernels.tables import fill_row
-
+def _filled(t: Tables, p: int, codes: NDArray[np.int32]) -> Tables:
     for f, code in enumerate(codes):
-        fill_row(run.problem.samples.tables, p, f, code)
-    return run.problem.samples.tables
+        fill_row(t, p, f, code)
+    return t
 
 
 @pytest.mark.parametrize("searcher", SEARCHERS, ids=repr)
@@ -148,11 +147,6 @@ def test_random_sets_keep_the_best_by_emc() -> None:
     t = problem.samples.tables
     for p in range(len(people)):
         chosen = run.chosen().codes[p, : run.chosen().n[p]]
-        from leastways.kernels.tables import fill_row
-
-        for codes in chosen:
-            for f, code in enumerate(codes):
-                fill_row(t, p, f, code)
-        costs = [reference.objective_costs(t, p, c) for c in chosen]
+        costs = [reference.objective_costs(_filled(t, p, c), p, c) for c in chosen]
         emc = reference.emc(np.array(costs).reshape(-1, 40), t.weights[p], t.uncovered_cost + TIE)
         assert -best[p] == pytest.approx(emc, abs=1e-12)

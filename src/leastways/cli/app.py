@@ -40,15 +40,16 @@ def _root(
     """Least-cost ways to a yes: what people whom a model refused can change, when their costs are unknown.
 
     \b
-    leastways demo                                           see it work, on built-in data
-    leastways schema infer train.csv --target approved       what may change, and how
-    leastways recommend --model m.onnx --schema schema.yaml --data train.csv \\
-                        --people refused.csv --out plans.json
-    leastways explain plans.json --person 7                  one person's options in words
+    Examples, from a first look to one person's options:
+      leastways demo
+      leastways schema infer train.csv --target approved -o schema.yaml
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.csv --people refused.csv --out plans.json
+      leastways explain plans.json --person 7
     """
 
 
-app.command()(demo)
+app.command(epilog=MEANINGS)(demo)
 app.add_typer(schema_app, name="schema")
-app.command()(recommend)
-app.command()(explain)
+app.command(epilog=MEANINGS)(recommend)
+app.command(epilog=MEANINGS)(explain)

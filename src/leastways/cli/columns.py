@@ -22,8 +22,8 @@ def typed_column(texts: Sequence[str], feature: Feature) -> pd.Series[Any]:
     """Read a column as its feature is. What cannot be read stays as it is written, to be reported row by row."""
     if feature.numeric:
         return _as_dtype(_numbers(texts), feature.dtype)
-    values = [category_value(text, feature) for text in texts]
-    column = pd.Series(values, dtype=object)
+    meant = {text: category_value(text, feature) for text in set(texts)}
+    column = pd.Series([meant[text] for text in texts], dtype=object)
     if not column.isin(list(feature.values)).all():
         return column
     if feature.dtype == "category":
@@ -105,4 +105,4 @@ def _as_dtype(column: pd.Series[Any], dtype: str) -> pd.Series[Any]:
     except (TypeError, ValueError, OverflowError):
         return column
     same = pd.api.types.is_float_dtype(cast.dtype) or bool((cast == column).all())
-    return cast if same else column  # type: ignore[no-any-return]
+    return cast if same else column

@@ -28,14 +28,17 @@ def demo(
 ) -> None:
     """See it work: train a model on built-in loan data, and find options for people whom it refuses.
 
-    Prints the plans of three of them and a summary of all, and writes report.html (a page with pictures) and
-    plans.json into a folder. The data are synthetic and made on the spot: nothing is downloaded. The first run takes
-    some 20 seconds longer, because the search is then compiled for this machine.
+    Prints the plans of three of them and a summary of all, and writes
+    report.html (a page with pictures) and plans.json into a folder.
+    The data are synthetic and made on the spot: nothing is downloaded.
+    The first run takes some 20 seconds longer, because the search is then
+    compiled for this machine.
 
     \b
-    leastways demo
-    leastways demo --people 200 --budget 5000 --out /tmp/demo --seed 7
-    leastways demo --json
+    Examples:
+      leastways demo
+      leastways demo --people 200 --budget 5000 --out /tmp/demo --seed 7
+      leastways demo --json
     """
     with errors_shown(as_json):
         from leastways.cli.demo_run import check_folder, run_demo, write_results

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -51,8 +52,8 @@ class DemoRun:
     def examples(self) -> list[Any]:
         """Three people to show: one close to a yes, one halfway, one far from it."""
         served = self.plans.summary[self.plans.summary["n_options"] > 0].sort_values("probability", kind="stable")
-        places = np.unique(np.round(np.array([0.9, 0.5, 0.1]) * (len(served) - 1)).astype(int)) if len(served) else []
-        return [plain(served.index[place]) for place in places][::-1]
+        places: NDArray[np.intp] = np.unique(np.round(np.array([0.9, 0.5, 0.1]) * (len(served) - 1)).astype(np.intp))
+        return [plain(label) for label in served.index[places[places >= 0]]][::-1]
 
 
 def run_demo(people: int, options: int, budget: int, seed: int, progress: Callable[[float], None]) -> DemoRun:

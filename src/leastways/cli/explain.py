@@ -22,8 +22,9 @@ def explain(
     """Print one person's options as that person would want to read them.
 
     \b
-    leastways explain plans.json --person 7
-    leastways explain plans.json --person "Ada L." --json
+    Examples:
+      leastways explain plans.json --person 7
+      leastways explain plans.json --person "Ada L." --json
     """
     with errors_shown(as_json):
         from rich.text import Text

@@ -73,7 +73,8 @@ def _from_csv(path: Path, schema: Schema | None, index: str | None) -> pd.DataFr
             columns[name] = typed_column(texts, features[name])
         else:
             columns[name] = guessed_column(texts)
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(rows)) if labels is None else labels)
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(len(rows)))
+    return frame if labels is None else frame.set_axis(labels, axis=0)
 
 
 def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:

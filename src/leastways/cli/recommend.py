@@ -41,20 +41,22 @@ def recommend(
     alpha: of.Alpha = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find options for those people of a file whom the model refuses, and write them to a file.
+    """Find options for those people of a file whom the model refuses.
 
-    A row that cannot be used gets a status and a reason, and does not stop the others. People are labelled by the
-    column --index, or by the index that pandas wrote, or by row numbers from 0.
+    A row that cannot be used gets a status and a reason, and does not stop
+    the others. People are labelled by the column --index, or by the index
+    that pandas wrote, or by row numbers from 0.
 
     \b
-    leastways recommend --model model.onnx --schema schema.yaml \\
-        --data train.csv --people refused.csv --out plans.json
-    leastways recommend --model bank:pipeline --schema schema.yaml \\
-        --data train.parquet --people refused.parquet --index customer \\
-        --out plans.parquet --target approved --method pcols --budget 2000
-    leastways recommend --model model.skops --schema schema.yaml \\
-        --data train.csv --people refused.csv --out plans.csv \\
-        --score hours=0.7 --score savings=0.3 --range hours=20:50
+    Examples:
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.csv --people refused.csv --out plans.json
+      leastways recommend --model bank:pipeline --schema schema.yaml \\
+          --data train.parquet --people refused.parquet --index customer \\
+          --out plans.parquet --target approved --method pcols --budget 2000
+      leastways recommend --model model.skops --schema schema.yaml \\
+          --data train.csv --people refused.csv --out plans.csv \\
+          --score hours=0.7 --score savings=0.3 --range hours=20:50
     """
     with errors_shown(as_json):
         from leastways.cli.reading import read_table, read_training

@@ -13,15 +13,16 @@ from leastways.cli.screen import JsonFlag, print_json, screen
 if TYPE_CHECKING:
     from leastways.schema import Feature, Schema
 
-schema_app = typer.Typer(no_args_is_help=True, help="What each column is, and how a person may move in it.")
+schema_app = typer.Typer(no_args_is_help=True)
 
 
 @schema_app.callback()
 def _group() -> None:
-    """Work with schema files: what each column is, and how a person may move in it.
+    """Make schema files: what each column is, and how a person may move in it.
 
     \b
-    leastways schema infer train.csv --target approved -o schema.yaml
+    Example:
+      leastways schema infer train.csv --target approved -o schema.yaml
     """
 
 
@@ -33,13 +34,15 @@ def infer(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Read kinds and grids off a table and write a schema file, commented and made to be edited.
+    """Read kinds and grids off a table, and write a schema file to be edited.
 
-    Data cannot say what a person may do: every direction is `any` at first. Set `fixed`, `up` or `down` in the file.
+    Data cannot say what a person may do: every direction is `any` at first.
+    Write `fixed`, `up` or `down` into the file where that is so.
 
     \b
-    leastways schema infer train.csv --target approved -o schema.yaml
-    leastways schema infer train.parquet --target approved -o schema.yaml --force --json
+    Examples:
+      leastways schema infer train.csv --target approved -o schema.yaml
+      leastways schema infer train.parquet -t approved --force --json
     """
     with errors_shown(as_json):
         from leastways.cli.reading import read_table

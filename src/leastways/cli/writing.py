@@ -72,5 +72,5 @@ def _one_type_each(table: pd.DataFrame) -> pd.DataFrame:
     """Write columns that mix types as text: Parquet knows one type per column."""
     from pandas.api.types import infer_dtype
 
-    mixed = [n for n in table.columns if infer_dtype(table[n], skipna=True).startswith("mixed")]
+    mixed = [n for n in table.columns if infer_dtype(table[n], skipna=True) in ("mixed", "mixed-integer")]
     return table.assign(**{n: table[n].map(str, na_action="ignore") for n in mixed})

@@ -134,7 +134,7 @@ def meets_rules(rules: RuleTables, offsets: NDArray[Any], p: int, start: Sequenc
     if sum(a != b for a, b in zip(start, codes, strict=True)) > rules.max_changes:
         return False
     for k, literals in enumerate(rules.literal):
-        if not any(rules.meets[p, k, offsets[f] + codes[f]] for f in np.flatnonzero(literals)):
+        if not any(rules.meets[p, k, int(offsets[f]) + codes[f]] for f in np.flatnonzero(literals).tolist()):
             return False
     for a, b, by, least in zip(
         rules.link_feature, rules.link_requires, rules.link_by, rules.link_at_least, strict=True

@@ -96,11 +96,7 @@ def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture
     said = f"{_below(expected, np.array([0.5]))[0]:.0f} % of the people have an expected cost below 0.5"
     if hidden is not None:
         said += f"; {_below(hidden, np.array([1.0]))[0]:.0f} % of simulated people have an option below cost 1"
-    note = (
-        ""
-        if hidden is None
-        else " The dashed line judges the same options by costs that the search never saw, and counts everybody."
-    )
+    note = " The dashed line counts everybody, by costs that the search never saw." if hidden is not None else ""
     return Picture(
         "costs",
         "What the cheapest option costs",

@@ -15,9 +15,10 @@ from rich.text import Text
 from leastways.errors import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
 from leastways.plans.wording import value_text
-from leastways.report.totals import COST_MEANING, Judged, Totals, percent
+from leastways.report.totals import Judged, Totals, percent
 from leastways.schema import Feature, Schema
 
+_HARDLY = 0.005  # a share that is printed as 0 %
 _DIRECTIONS = {"any": "either way", "up": "only up", "down": "only down", "fixed": "never changes"}
 
 
@@ -26,7 +27,7 @@ def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = Non
     parts: list[RenderableType] = []
     if plan.reason:
         parts.append(Text(plan.reason, style="yellow"))
-    shown = plan.options[:max_options]
+    shown = _worth_showing(plan.options, max_options)
     if shown:
         parts.append(_options_table(shown, schema))
         parts.append(Text(_closing(plan, len(shown)), style="dim"))
@@ -36,6 +37,13 @@ def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = Non
     if not np.isnan(plan.probability):
         title.append(f" · chance of a yes now: {percent(plan.probability)}")
     return Panel(Group(*parts), title=title, title_align="left", border_style="blue", padding=(0, 1))
+
+
+def _worth_showing(options: Sequence[RecourseOption], most: int | None) -> Sequence[RecourseOption]:
+    """Return all options, or the first `most`, less those that are the cheapest for hardly anybody."""
+    if most is None:
+        return options
+    return [o for place, o in enumerate(options[:most]) if place == 0 or o.best_for >= _HARDLY]
 
 
 def _options_table(options: Sequence[RecourseOption], schema: Schema) -> Table:
@@ -72,8 +80,6 @@ def _closing(plan: RecoursePlan, shown: int) -> str:
 def summary_table(totals: Totals, judged: Judged | None = None) -> Table:
     """Show the figures over all people, and below them what simulated people say."""
     table = Table(title="All people", title_justify="left", title_style="bold", box=box.SIMPLE, show_header=False)
-    table.caption = f"Cost: {COST_MEANING}."
-    table.caption_justify = "left"
     table.add_column("What")
     table.add_column("How much", justify="right", no_wrap=True)
     rows = totals.rows()

@@ -59,7 +59,7 @@ class Totals:
             ("Options per person", _number(self.options, ".1f")),
             ("Plausible preferences that an option serves", percent(self.covered)),
             ("Plausible preferences with an option below cost 1", percent(self.satisfied)),
-            ("Cost of the cheapest option, on average", _number(self.cost, ".2f")),
+            ("Cost of the cheapest option (1: the most one change can cost)", _number(self.cost, ".2f")),
             ("Rows the model was asked about", f"{self.queries:,}"),
         ]
 
@@ -75,7 +75,9 @@ class Judged:
 
     @classmethod
     def of(cls, plans: RecoursePlans, truth: SimulatedPeople) -> Judged:
-        """Ask the simulated people."""
+        """Ask the simulated people; nobody in need, nothing to judge."""
+        if plans.summary["status"].isin(NOT_IN_NEED).all():
+            return cls(0, float("nan"), float("nan"), float("nan"))
         row = evaluate(plans, truth).iloc[0]
         return cls(int(row["people"]), row["FS@1"] / 100, row["Cov"] / 100, float(row["PAC"]))
 

@@ -175,14 +175,13 @@ class Feature:
         """Turn values, or numbers as floats, into an array of the column's dtype."""
         plain_values = [int(v) for v in values] if self.whole else values.tolist()
         dtype = self.column_dtype
-        if isinstance(dtype, np.dtype) and dtype != object:
-            return np.array(plain_values, dtype=dtype)
+        if isinstance(dtype, np.dtype) and dtype.kind == "O" and not self.numeric:
+            return pd.Index(plain_values, dtype=object)  # pandas would take an array of text for its own text dtype
         if isinstance(dtype, np.dtype):
-            out = np.empty(len(plain_values), dtype=object)
-            out[:] = plain_values
-            return out
+            return np.array(plain_values, dtype=dtype)
         if isinstance(dtype, pd.CategoricalDtype):
-            return pd.Categorical.from_codes(dtype.categories.get_indexer(plain_values), dtype=dtype)
+            codes = dtype.categories.get_indexer(pd.Index(plain_values, dtype=object))
+            return pd.Categorical.from_codes(codes, dtype=dtype)
         return pd.array(plain_values, dtype=dtype)
 
     @cached_property

@@ -84,7 +84,7 @@ def number_grid(name: str, kind: str, low: Any, high: Any, step: Any, keep: tupl
             "give a larger step, or list the points under grid."
         )
     if kind == "integer":
-        points = list(range(int(low), int(high) + 1, int(step)))
+        points: list[float] = list(range(int(low), int(high) + 1, int(step)))
     else:
         points = [float(f"{low + k * step:.12g}") for k in range(int(np.floor(count + 1e-9)) + 1)]
     if high - points[-1] > 1e-9 * step:

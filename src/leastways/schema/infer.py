@@ -64,8 +64,10 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
         values.sort()
     except TypeError:  # mixed types have no common order; the order of appearance will do
         values.sort(key=str)
-    storage = isinstance(dtype, pd.StringDtype) and str(dtype) == "string"
-    return Feature(name, "category", tuple(values), dtype=f"string[{dtype.storage}]" if storage else str(dtype))
+    text = str(dtype)
+    if isinstance(dtype, pd.StringDtype) and text == "string":
+        text = f"string[{dtype.storage}]"  # pandas tells the two apart, but not by name
+    return Feature(name, "category", tuple(values), dtype=text)
 
 
 def _from_categories(name: str, dtype: pd.CategoricalDtype) -> Feature:

@@ -1,0 +1,1 @@
+"""Small runnable programs; a test runs each."""

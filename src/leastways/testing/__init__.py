@@ -1,0 +1,6 @@
+"""Contract suites that a user's own searcher or model can be run through."""
+
+from leastways.testing.models import check_model
+from leastways.testing.searchers import SEARCHER_CHECKS, check_searcher
+
+__all__ = ["SEARCHER_CHECKS", "check_model", "check_searcher"]

@@ -1,0 +1,180 @@
+"""The contract every searcher must keep. Run your own through it: ``check_searcher(MySearcher())``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs import CostDistribution, CostModel
+from leastways.kernels.rules import meets_rules
+from leastways.models import Model
+from leastways.recourse import Recourse
+from leastways.rng import keys_of_rows, stream
+from leastways.schema import AtMost, Encoded, IfThen, Schema
+from leastways.search import Problem, Questions, Run, Searcher
+
+_N_OPTIONS, _BUDGET, _N_COSTS, _PEOPLE = 4, 60, 30, 12
+
+
+def check_searcher(searcher: Searcher, seed: int = 0) -> None:
+    """Raise AssertionError, with what is wrong, unless a searcher keeps its contract.
+
+    Checked on a small generated population: it asks within the allowance, about real states; its options are accepted
+    by the model, permitted to the person, within the rules, distinct and not too many, at any time it is interrupted;
+    a run does not depend on who else is in the chunk, nor on earlier runs; nothing asked means nothing offered.
+    """
+    for check in SEARCHER_CHECKS:
+        check(searcher, seed)
+
+
+def check_asks_within_allowance(searcher: Searcher, seed: int = 0) -> None:
+    """Questions stay within `left`, are real states, and stand person by person."""
+    world = _World(seed)
+    for _ in _rounds(searcher, world, world.problem()):  # which looks at every question before it is answered
+        pass
+
+
+def _check_questions(questions: Questions, left: NDArray[np.int64], problem: Problem) -> None:
+    asked = np.bincount(questions.people, minlength=len(left))
+    assert len(asked) == len(left), "a question names a person who is not in the chunk"
+    assert (asked <= left).all(), "more rows asked for a person than `left` allows"
+    assert (np.diff(questions.people) >= 0).all(), "rows of one person must stand together, in order of people"
+    used = problem.samples.tables.used[questions.people]
+    assert ((questions.codes >= 0) & (questions.codes < used)).all(), "a question holds a code outside the grid"
+
+
+def check_options_are_sound_at_any_time(searcher: Searcher, seed: int = 0) -> None:
+    """After every round the options are accepted, permitted, within the rules, distinct, and at most N."""
+    world = _World(seed)
+    problem = world.problem()
+    t, rules = problem.samples.tables, problem.samples.rules
+    for run, _ in _rounds(searcher, world, problem):
+        chosen = run.chosen()
+        for p in range(problem.n_people):
+            options = chosen.codes[p, : chosen.n[p]]
+            assert len(options) <= problem.n_options, "more options than asked for"
+            assert len(np.unique(options, axis=0)) == len(options), "an option is offered twice"
+            for codes in options:
+                assert t.allowed[p, t.offsets[:-1] + codes].all(), "an option breaks a fixed feature or a direction"
+                assert meets_rules(rules, t.offsets, p, t.start[p], codes), "an option breaks a rule"
+            accepted = world.judge(Questions(np.full(len(options), p), options), problem) >= 0.5
+            assert accepted.all(), "the model does not accept an option"
+
+
+def check_company_does_not_matter(searcher: Searcher, seed: int = 0) -> None:
+    """A person's options and queries are the same alone as among others."""
+    world = _World(seed)
+    together = _finish(searcher, world, world.problem())
+    for p in (0, _PEOPLE // 2, _PEOPLE - 1):
+        alone = _finish(searcher, world, world.problem([p]))
+        assert alone[1][0] == together[1][p], "the number of queries depends on who else is in the chunk"
+        assert np.array_equal(alone[0][0], together[0][p]), "the options depend on who else is in the chunk"
+
+
+def check_runs_are_independent(searcher: Searcher, seed: int = 0) -> None:
+    """Two runs of one searcher give the same options: it holds settings, not state."""
+    world = _World(seed)
+    first, second = (_finish(searcher, world, world.problem()) for _ in range(2))
+    assert all(np.array_equal(a, b) for a, b in zip(first[0], second[0], strict=True)), "a second run differs"
+
+
+def check_nothing_asked_nothing_offered(searcher: Searcher, seed: int = 0) -> None:
+    """Before the first answer there are no options, and with no allowance there are no questions."""
+    world = _World(seed)
+    run = searcher.start(world.problem())
+    assert (run.chosen().n == 0).all(), "options are offered before the model was asked"
+    assert not len(run.ask(np.zeros(_PEOPLE, np.int64)).people), "rows are asked for although none are left"
+
+
+def check_works_in_recourse(searcher: Searcher, seed: int = 0) -> None:
+    """The searcher works behind `Recourse`, within its budget."""
+    world = _World(seed)
+    rec = Recourse(world, world.schema, searcher, n_options=_N_OPTIONS, budget=_BUDGET, n_costs=_N_COSTS)
+    plans = rec.fit(world.frame).recommend(world.people)
+    assert (plans.summary["queries"] <= _BUDGET).all(), "the budget is exceeded"
+    assert set(plans.summary["status"]) <= {"found", "none_found", "none_exists"}, "an odd status"
+
+
+SEARCHER_CHECKS: tuple[Callable[[Searcher, int], None], ...] = (
+    check_nothing_asked_nothing_offered,
+    check_asks_within_allowance,
+    check_options_are_sound_at_any_time,
+    check_company_does_not_matter,
+    check_runs_are_independent,
+    check_works_in_recourse,
+)
+
+
+class _World(Model):
+    """A generated population with every kind of feature, rules, and a logistic model that refuses these people."""
+
+    def __init__(self, seed: int) -> None:
+        draw = np.random.default_rng(seed)
+        n = 80
+        self.frame = pd.DataFrame(
+            {
+                "years": draw.integers(0, 30, n),
+                "income": draw.gamma(3.0, 400.0, n).round(2),
+                "level": draw.permutation(np.resize(["low", "mid", "high"], n)),
+                "kind": draw.permutation(np.resize(["x", "y", "z"], n)),
+                "origin": draw.permutation(np.resize(["here", "there"], n)),
+            }
+        )
+        self.schema = Schema.infer(self.frame, rules=[IfThen({"kind": "z"}, {"level": ["mid", "high"]}), AtMost(3)])
+        self.schema = self.schema.update(
+            years={"direction": "up"}, level={"order": ["low", "mid", "high"]}, origin={"direction": "fixed"}
+        )
+        refused = self.frame[self.probability(self.frame) < 0.5]
+        self.people = refused.head(_PEOPLE)
+        self.encoded = self.schema.encode(self.people)
+        self.keys = keys_of_rows(self.encoded.content(), seed)
+        self.costs = CostModel.fit(self.schema, CostDistribution(), self.frame)
+
+    def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        level = frame["level"].map({"low": 0.0, "mid": 0.5, "high": 1.0}).to_numpy(dtype=float)
+        kind = (frame["kind"] == "y").to_numpy(dtype=float)
+        score = frame["years"].to_numpy() / 30 + frame["income"].to_numpy() / 3000 + level + 0.3 * kind
+        return np.asarray(1 / (1 + np.exp(-6 * (score - 1.8))))
+
+    def problem(self, places: list[int] | None = None) -> Problem:
+        rows = np.arange(_PEOPLE) if places is None else np.array(places)
+        samples = self.costs.sample(self.encoded.take(rows), self.keys[rows], _N_COSTS, [None] * len(rows))
+        return Problem(samples, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET)
+
+    def judge(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
+        people = _encoded_of(self.encoded, problem)
+        return self.probability(self.schema.decode(questions.codes, people, questions.people))
+
+
+def _encoded_of(everyone: Encoded, problem: Problem) -> Encoded:
+    """Return the people of a problem, found again by their present state."""
+    start = problem.samples.tables.start
+    places = [int(np.flatnonzero((everyone.codes == row).all(axis=1))[0]) for row in start]
+    return everyone.take(np.array(places))
+
+
+def _rounds(searcher: Searcher, world: _World, problem: Problem) -> Iterator[tuple[Run, Questions]]:
+    """Drive a run; after each answer yield it with what was asked."""
+    run, left = searcher.start(problem), np.full(problem.n_people, problem.budget, np.int64)
+    for _ in range(problem.budget * problem.n_people):
+        questions = run.ask(left.copy())
+        if not len(questions.people):
+            return
+        _check_questions(questions, left, problem)
+        probability = world.judge(questions, problem)
+        run.tell(questions, probability, probability >= 0.5)
+        yield run, questions
+        left -= np.bincount(questions.people, minlength=len(left))
+
+
+def _finish(searcher: Searcher, world: _World, problem: Problem) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+    """Run to the end; return each person's options and queries."""
+    asked = np.zeros(problem.n_people, np.int64)
+    chosen = searcher.start(problem).chosen()
+    for run, questions in _rounds(searcher, world, problem):
+        asked += np.bincount(questions.people, minlength=len(asked))
+        chosen = run.chosen()
+    return [chosen.codes[p, : chosen.n[p]] for p in range(problem.n_people)], asked

@@ -1,0 +1,103 @@
+"""The command as a process of its own: real exit codes, real streams, a real interruption."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import leastways
+from leastways.cli import screen
+from tests.cli.bank import SMALL
+
+COMMAND = [sys.executable, "-m", "leastways.cli"]
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+
+
+def files(bank: Path, model: str) -> list[str]:
+    names = {"schema": "schema.yaml", "data": "train.csv", "people": "people.csv"}
+    given = [part for option, name in names.items() for part in (f"--{option}", str(bank / name))]
+    return ["recommend", "--model", model, *given, "--index", "id"]
+
+
+def test_version_and_usage() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"leastways {leastways.__version__}\n", "")
+    assert run("recomend").returncode == 2
+    assert run("explain").returncode == 2
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, leastways.cli.app\n"
+        "heavy = {'pandas', 'numpy', 'numba', 'sklearn', 'scipy', 'matplotlib', 'yaml'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_whole_run(bank: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "plans.json")
+    done = run(*files(bank, "bank_rule:approve"), "--out", out, *SMALL, "--json", cwd=bank)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["summary"]["people"] == 12
+    assert done.stderr == ""
+    failed = run(*files(bank, "bank_rule:broken"), "--out", str(tmp_path / "q.json"), *SMALL, cwd=bank)
+    assert failed.returncode == 3
+    assert failed.stderr.startswith("Error: ")
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_terminal_without_the_signs_still_gets_the_rest(bank: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "explain", str(tmp_path / "nö.json"), "--person", "1"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"Error: there is no file" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c(bank: Path, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    (tmp_path / "slow_rule.py").write_text(
+        f"import pathlib, time\ndef approve(frame):\n    pathlib.Path({str(started)!r}).touch()\n    time.sleep(60)\n"
+    )
+    out = tmp_path / "plans.json"
+    command = [*COMMAND, *files(bank, "slow_rule:approve"), "--out", str(out), *SMALL]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if started.exists():
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in said
+    assert "Traceback" not in said
+    assert not out.exists()
+
+
+def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    for terminal in (True, False):
+        shown = io.StringIO()
+        console = Console(file=shown, force_terminal=terminal, width=100)
+        monkeypatch.setattr(screen, "notes", lambda console=console: console)
+        with screen.progress_bar("finding options") as progress:
+            progress(0.5)
+            progress(1.0)
+        assert ("finding options" in shown.getvalue()) is terminal

@@ -1,0 +1,175 @@
+"""`leastways recommend`: files in, plans out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastways as lw
+from tests.cli.bank import document, recommend, run, table
+
+
+def test_json_holds_everything(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "plans.json")
+    assert result.exit_code == 0
+    plans = lw.RecoursePlans.from_json(tmp_path / "plans.json")
+    assert len(plans) == 12
+    assert plans.summary.index.name == "id"
+    assert set(plans.summary["status"]) == {"found"}
+    assert plans.settings["n_options"] == 3
+    assert "All people" in result.stdout
+    assert str(tmp_path / "plans.json") in result.stdout.replace("\n", "")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_tables_in_and_out(bank: Path, tmp_path: Path, kind: str, suffix: str) -> None:
+    """The same people give the same options, whatever the files they come in and go out by."""
+    out = tmp_path / f"plans{suffix}"
+    assert recommend(bank, out, people=f"people{kind}", data=f"train{kind}").exit_code == 0
+    recommend(bank, tmp_path / "plans.json")
+    wanted = lw.RecoursePlans.from_json(tmp_path / "plans.json").to_table()
+    found = table(out)
+    assert list(found.columns) == list(wanted.columns)
+    assert found["person"].tolist() == wanted["person"].tolist()
+    assert found["job title"].tolist() == wanted["job title"].tolist()
+    np.testing.assert_allclose(found["hours-week"], wanted["hours-week"])
+    np.testing.assert_allclose(found["best_for"], wanted["best_for"])
+
+
+@pytest.mark.parametrize("model", ["model.skops", "model.onnx", "bank_rule:approve"])
+def test_models(bank: Path, tmp_path: Path, model: str) -> None:
+    result = recommend(bank, tmp_path / "plans.csv", model=model)
+    assert result.exit_code == 0, result.stderr
+    options = table(tmp_path / "plans.csv")
+    assert (options["probability"].dropna() >= 0.5).all()
+    assert (options["status"] == "found").any()
+
+
+def test_as_json(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "plans.csv", "--json", "--report", tmp_path / "r.html", "--seed", 5)
+    said = document(result)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert said["out"] == str(tmp_path / "plans.csv")
+    assert said["report"] == str(tmp_path / "r.html")
+    assert said["summary"]["people"] == 12
+    assert said["summary"]["statuses"] == {"found": 12}
+    assert 0 < said["summary"]["covered"] <= 1
+    assert said["settings"]["random_state"] == 5
+    assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_what_people_told_us(bank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plans.json"
+    wishes = ["--editable", "hours-week", "--score", "hours-week=1.0", "--alpha", 0.3, "--range", "hours-week=:55"]
+    assert recommend(bank, out, *wishes).exit_code == 0
+    plans = lw.RecoursePlans.from_json(out)
+    assert set(plans.changes["feature"]) == {"hours-week"}
+    assert plans.options["hours-week"].max() <= 55
+
+
+def test_settings_reach_the_search(bank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plans.json"
+    more = ["--method", "random", "--distribution", "linear", "--threshold", 0.6, "--seed", 3]
+    assert recommend(bank, out, *more).exit_code == 0
+    settings = lw.RecoursePlans.from_json(out).settings
+    assert settings["method"].startswith("RandomSearch")
+    assert "alpha=1" in settings["costs"]
+    assert (settings["threshold"], settings["random_state"], settings["budget"]) == (0.6, 3, 60)
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "kept"),
+    [("model.skops", "1", 1), ("bank_rule:words", "yes", "yes"), ("model.onnx", "1", 1)],
+)
+def test_the_target_becomes_a_label_of_the_model(
+    bank: Path, tmp_path: Path, model: str, target: str, kept: object
+) -> None:
+    assert recommend(bank, tmp_path / "p.json", "--target", target, model=model).exit_code == 0
+    assert lw.RecoursePlans.from_json(tmp_path / "p.json").settings["target"] == kept
+
+
+def test_a_target_the_model_does_not_have(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "p.json", "--target", "approved", model="model.skops")
+    assert result.exit_code == 2
+    assert "target='approved' is not a class" in result.stderr
+
+
+def test_bad_rows_do_not_stop_the_others(bank: Path, tmp_path: Path) -> None:
+    rows = pd.read_csv(bank / "people.csv", dtype=str)
+    rows.loc[0, "age"] = "old"
+    rows.loc[1, "age"] = ""
+    rows.loc[2, "job title"] = "nures"
+    rows.to_csv(tmp_path / "odd.csv", index=False)
+    result = recommend(bank, tmp_path / "p.json", "--index", "id", people=str(tmp_path / "odd.csv"))
+    assert result.exit_code == 4
+    assert "3 row(s) could not be used" in result.stderr
+    summary = lw.RecoursePlans.from_json(tmp_path / "p.json").summary
+    assert (summary["status"] == "invalid_input").tolist() == [True] * 3 + [False] * 9
+    assert "'old' is not a number" in summary["reason"].iloc[0]
+    assert "is missing" in summary["reason"].iloc[1]
+    assert "Did you mean 'nurse'" in summary["reason"].iloc[2]
+    assert document(recommend(bank, tmp_path / "q.json", "--index", "id", "--json", people=str(tmp_path / "odd.csv")))[
+        "summary"
+    ]["statuses"] == {"found": 9, "invalid_input": 3}
+
+
+def test_a_model_that_fails(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "p.json", model="bank_rule:broken")
+    assert result.exit_code == 3
+    assert "the bank's computer is down" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_fails_for_some(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "p.json", model="bank_rule:fails_on_cooks")
+    assert result.exit_code == 4
+    assert "the model failed for" in result.stderr
+    assert "cook" in set(lw.RecoursePlans.from_json(tmp_path / "p.json").failed_rows["job title"])
+
+
+def test_same_seed_same_file(bank: Path, tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        recommend(bank, tmp_path / name)
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
+
+
+def test_row_numbers_where_nothing_labels_people(bank: Path, tmp_path: Path) -> None:
+    pd.read_csv(bank / "people.csv").drop(columns="id").to_csv(tmp_path / "plain.csv", index=False)
+    recommend(bank, tmp_path / "p.json", people=str(tmp_path / "plain.csv"))
+    assert lw.RecoursePlans.from_json(tmp_path / "p.json").summary.index.tolist() == list(range(12))
+
+
+def test_an_unexpected_fault_is_not_swallowed(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object, **__: object) -> None:
+        raise AssertionError("a bug")
+
+    monkeypatch.setattr("leastways.recourse.Recourse.recommend", fault)
+    with pytest.raises(AssertionError, match="a bug"):
+        recommend(bank, tmp_path / "p.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interruption(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("leastways.recourse.Recourse.recommend", interrupt)
+    result = recommend(bank, tmp_path / "p.json")
+    assert result.exit_code == 130
+    assert "Interrupted" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_has_examples_and_exit_codes(bank: Path) -> None:
+    for command in ([], ["demo"], ["schema"], ["schema", "infer"], ["recommend"], ["explain"]):
+        said = run(*command, "--help").stdout
+        assert "Example" in said
+        assert "leastways" in said
+        if command != ["schema"]:
+            assert "Exit codes" in said

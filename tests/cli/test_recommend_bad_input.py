@@ -1,0 +1,126 @@
+"""Bad input to `leastways recommend`: a message that helps, exit code 2, and nothing written or lost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.bank import recommend
+
+NO_FILES: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "message"),
+    [
+        ({"data": "trian.csv"}, [], "Did you mean 'train.csv'"),
+        ({"people": "nobody.parquet"}, [], "there is no file"),
+        ({"people": "bank_rule.py"}, [], "must be a .csv or .parquet file"),
+        ({"schema": "nothing.yaml"}, [], "there is no schema file"),
+        ({"model": "model.h5"}, [], ".onnx or .skops"),
+        ({"model": "modle.onnx"}, [], "Did you mean 'model.onnx'"),
+        ({"model": "bank_rule:aprove"}, [], "Did you mean 'approve'"),
+        (NO_FILES, ["--method", "colls"], "Did you mean 'cols'"),
+        (NO_FILES, ["--distribution", "linaer"], "linear"),
+        (NO_FILES, ["--editable", "hours-weak"], "Did you mean 'hours-week'"),
+        (NO_FILES, ["--score", "hours-week=0.5", "--score", "age=0.4"], "sum to 0.9"),
+        (NO_FILES, ["--score", "hours-week"], "write FEATURE=VALUE"),
+        (NO_FILES, ["--score", "hours-week=much"], "'much' is not a number"),
+        (NO_FILES, ["--score", "houres=1"], "houres"),
+        (NO_FILES, ["--range", "hours-week=20-50"], "such as 20:50"),
+        (NO_FILES, ["--range", "hours-week=50:20"], "from 50 down to 20"),
+        (NO_FILES, ["--range", "job title=cook,nures"], "Did you mean 'nurse'"),
+        (NO_FILES, ["--alpha", "1.5"], "alpha must be a number from 0 to 1"),
+        (NO_FILES, ["--budget", "0"], "budget must be a whole number"),
+        (NO_FILES, ["--budget", "2"], "smaller than n_options"),
+        (NO_FILES, ["--threshold", "1.2"], "threshold"),
+        (NO_FILES, ["--seed", "-1"], "random_state must be an integer of 0 or more"),
+        (NO_FILES, ["--index", "idd"], "Did you mean 'id'"),
+        (NO_FILES, ["--options", "many"], "--options"),
+    ],
+)
+def test_messages(bank: Path, tmp_path: Path, files: dict[str, str], more: list[str], message: str) -> None:
+    result = recommend(bank, tmp_path / "plans.json", *more, **files)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_typo_in_the_schema(bank: Path, tmp_path: Path) -> None:
+    text = (bank / "schema.yaml").read_text().replace("direction: up", "directoin: up")
+    (tmp_path / "typo.yaml").write_text(text)
+    result = recommend(bank, tmp_path / "plans.json", schema=str(tmp_path / "typo.yaml"))
+    assert result.exit_code == 2
+    assert "unknown key 'directoin'" in result.stderr
+    assert "Did you mean 'direction'" in result.stderr
+
+
+def test_errors_as_json_too(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "plans.json", "--json", "--method", "colls")
+    error = json.loads(result.stdout)["error"]
+    assert (error["kind"], error["exit_code"], result.exit_code) == ("SettingError", 2, 2)
+    assert "Did you mean 'cols'" in error["message"]
+
+
+def test_a_number_column_with_text_in_training(bank: Path, tmp_path: Path) -> None:
+    lines = (bank / "train.csv").read_text().splitlines()
+    lines[3] = "old," + lines[3].split(",", 1)[1]
+    (tmp_path / "train.csv").write_text("\n".join(lines))
+    result = recommend(bank, tmp_path / "plans.json", data=str(tmp_path / "train.csv"))
+    assert result.exit_code == 2
+    assert "row 2, column 'age': 'old' is not a number" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("plans.xlsx", "must end in .json, .csv, .parquet"), ("nowhere/plans.json", "there is no folder")],
+)
+def test_where_results_cannot_go(bank: Path, tmp_path: Path, name: str, message: str) -> None:
+    result = recommend(bank, tmp_path / name, data="not-even-looked-at.csv")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_nothing_is_replaced_unasked(bank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plans.csv"
+    out.write_text("precious")
+    result = recommend(bank, out)
+    assert result.exit_code == 2
+    assert "--force replaces it" in result.stderr
+    assert out.read_text() == "precious"
+    assert recommend(bank, out, "--force").exit_code == 0
+    assert out.read_text().startswith("person,status")
+
+
+def test_an_input_is_never_replaced(bank: Path, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_bytes((bank / "people.csv").read_bytes())
+    result = recommend(bank, people, "--force", "--index", "id", people=str(people))
+    assert result.exit_code == 2
+    assert "one of the files read" in result.stderr
+    assert people.read_bytes() == (bank / "people.csv").read_bytes()
+
+
+def test_parquet_without_its_extra_is_told_before_any_work(
+    bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = recommend(bank, tmp_path / "plans.parquet", data="not-even-looked-at.csv")
+    assert result.exit_code == 2
+    assert "pip install 'leastways[parquet]'" in result.stderr
+    result = recommend(bank, tmp_path / "plans.json", people="people.parquet")
+    assert result.exit_code == 2
+    assert "pip install 'leastways[parquet]'" in result.stderr
+
+
+def test_a_pickle_needs_trust(bank: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.pkl").write_bytes(b"anything")
+    result = recommend(bank, tmp_path / "plans.json", model=str(tmp_path / "model.pkl"))
+    assert result.exit_code == 2
+    assert "runs any code" in result.stderr
+    result = recommend(bank, tmp_path / "plans.json", "--trust", model=str(tmp_path / "model.pkl"))
+    assert "Cannot read a model" in result.stderr

@@ -1,0 +1,78 @@
+"""Labels and preferences from the words of a command line."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leastways.cli.wishes import preferences, target_label
+from leastways.errors import PreferenceError
+from leastways.schema import Schema
+
+TRAIN = pd.DataFrame({"hours": [20, 60, 40], "a=b": [1, 2, 3], "job": ["x", "y", "x"], "ok": 1})
+SCHEMA = Schema.infer(TRAIN, target="ok")
+
+
+@pytest.mark.parametrize(
+    ("text", "classes", "label"),
+    [
+        ("1", np.array([0, 1]), 1),
+        ("1", np.array(["0", "1"]), "1"),
+        ("1", np.array([0.0, 1.0]), 1.0),
+        ("1", np.array([False, True]), True),
+        ("true", np.array([False, True]), True),
+        ("yes", np.array(["no", "yes"]), "yes"),
+        ("Yes", np.array(["no", "yes"]), "Yes"),
+        ("7", np.array(["no", "yes"]), "7"),
+        ("7", np.array([0, 1]), 7),
+        ("x", np.array([0, 1]), "x"),
+    ],
+)
+def test_the_classes_of_the_model_decide(text: str, classes: Any, label: object) -> None:
+    for model in (SimpleNamespace(classes_=classes), SimpleNamespace(models=[SimpleNamespace(classes=classes)])):
+        found = target_label(text, model, TRAIN, "ok")
+        assert found == label
+        assert type(found) is type(label)
+
+
+def test_else_the_training_table_or_the_look_of_it() -> None:
+    labelled = TRAIN.assign(ok=["1", "0", "1"])
+    assert target_label("1", len, labelled, "ok") == "1"
+    assert target_label("1", len, TRAIN, "ok") == 1
+    for text, label in [("1", 1), ("1.5", 1.5), ("true", True), ("yes", "yes")]:
+        assert target_label(text, len, TRAIN.drop(columns="ok"), None) == label
+
+
+def test_nothing_said() -> None:
+    assert preferences(SCHEMA, (), (), None, ()) is None
+
+
+def test_everything_said() -> None:
+    said = preferences(
+        SCHEMA,
+        ["hours", "a=b", "job"],
+        ["hours=0.5", "a=b=0.25", "job=0.25"],
+        0.3,
+        ["hours=20:50", "a=b=:2", "job=x,y"],
+    )
+    assert said is not None
+    assert said.editable == ["hours", "a=b", "job"]
+    assert said.scores == {"hours": 0.5, "a=b": 0.25, "job": 0.25}
+    assert said.alpha == 0.3
+    assert said.ranges == {"hours": (20, 50), "a=b": (None, 2), "job": ["x", "y"]}
+
+
+def test_ranges() -> None:
+    said = preferences(SCHEMA, (), (), None, ["hours=20:", "job=y"])
+    assert said is not None
+    assert said.ranges == {"hours": (20, None), "job": ["y"]}
+    with pytest.raises(PreferenceError, match="two numbers"):
+        preferences(SCHEMA, (), (), None, ["hours=20"])
+    with pytest.raises(PreferenceError, match="two numbers"):
+        preferences(SCHEMA, (), (), None, ["hours=20:many"])
+    with pytest.raises(PreferenceError, match="Did you mean 'hours'"):
+        preferences(SCHEMA, (), (), None, ["hour=20:30"])

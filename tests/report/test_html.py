@@ -1,0 +1,131 @@
+"""The HTML report: complete, self-contained, and safe whatever the data hold."""
+
+from __future__ import annotations
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from leastways.report import Totals, write_report
+from leastways.report.html import report_html
+from tests.report.made_up import JOB, nobody, plans, truth
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects tags and text, and checks that every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    pytest.importorskip("matplotlib")
+    return Page(report_html(plans(), title="A <title> & more", truth=truth()))
+
+
+def test_says_what_it_must(page: Page) -> None:
+    totals = Totals.of(plans())
+    for words in (
+        "A <title> & more",
+        f"{totals.with_options} of {totals.in_need}",
+        "simulated people",
+        "People and their options",
+        "What the words mean",
+        "Rows that could not be used",
+        "is missing",
+        "n_costs",
+    ):
+        assert words in page.words
+    assert [tag for tag, _ in page.tags].count("svg") == 4
+    assert [tag for tag, _ in page.tags].count("article") == 12
+
+
+def test_the_values_are_text_and_not_elements(page: Page) -> None:
+    tags = {tag for tag, _ in page.tags}
+    assert "script" not in tags
+    assert "b" not in tags
+    assert JOB in page.words
+    assert "p<0>" in page.words
+
+
+def test_is_self_contained(page: Page) -> None:
+    """No script, no style sheet, picture or font from elsewhere; links only within a drawing."""
+    assert not {"link", "script", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
+    for _, attributes in page.tags:
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("src", "href", "xlink:href"):
+                assert value is not None
+                assert value.startswith("#")
+    assert "@import" not in page.words
+    assert "url(http" not in page.words
+
+
+def test_can_be_read_by_everybody(page: Page) -> None:
+    html = next(attributes for tag, attributes in page.tags if tag == "html")
+    assert html["lang"] == "en"
+    assert any(attributes.get("name") == "viewport" for _, attributes in page.tags)
+    for tag, attributes in page.tags:
+        if tag == "th":
+            assert attributes.get("scope") in ("row", "col", "rowgroup")
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert attributes["aria-labelledby"]
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert "prefers-color-scheme: dark" in page.words
+    assert "@media print" in page.words
+
+
+def test_a_limit_on_people() -> None:
+    text = report_html(plans(), title="t", max_people=2)
+    assert text.count("<article") == 2
+    assert "The first 2 of 39." in text
+
+
+def test_nobody_in_need() -> None:
+    page = Page(report_html(nobody(), title="t"))
+    assert "0 of 0" in page.words
+    assert "the model accepts this person as they are" in page.words.lower()
+    assert "svg" not in {tag for tag, _ in page.tags}
+
+
+def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = Page(report_html(plans(), title="t"))
+    assert "svg" not in {tag for tag, _ in page.tags}
+    assert "pip install 'leastways[plots]'" in page.words
+
+
+def test_written_to_a_file(tmp_path: Path) -> None:
+    path = write_report(plans(), str(tmp_path / "r.html"), title="Ünïcode €", max_people=1, truth=truth())
+    assert path == tmp_path / "r.html"
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "Ünïcode €" in text
+    write_report(plans(), path)  # replaces it
+    assert "Ways to a yes" in path.read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""Tables for a terminal."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, RenderableType
+
+from leastways.report import Totals, plan_panel, schema_table, summary_table
+from leastways.report.totals import Judged
+from tests.report.made_up import NASTY, nobody, plans, schema, truth
+
+
+def shown(thing: RenderableType) -> str:
+    out = io.StringIO()
+    Console(file=out, width=160, color_system=None).print(thing)
+    return out.getvalue()
+
+
+def test_a_plan_is_shown_now_and_then_in_the_persons_terms() -> None:
+    plan = next(p for p in plans() if p.options and any(c.feature == "pay" for o in p.options for c in o.changes))
+    text = shown(plan_panel(plan, plans().schema))
+    assert f"Person {plan.person}" in text
+    assert NASTY in text
+    assert "$a$" in text
+    assert "→" in text
+    for option in plan.options:
+        assert f"{option.probability:.0%}" in text
+
+
+def test_values_are_no_markup() -> None:
+    plan = next(p for p in plans() if any("clerk" in c.text for o in p.options for c in o.changes))
+    assert "[bold]clerk[/bold]" in shown(plan_panel(plan, plans().schema))
+
+
+def test_fewer_options() -> None:
+    plan = next(p for p in plans() if len(p.options) == 3)
+    text = shown(plan_panel(plan, plans().schema, max_options=1))
+    assert "2 more options not shown" in text
+    assert "not shown" not in shown(plan_panel(plan, plans().schema))
+
+
+def test_people_without_options() -> None:
+    accepted = next(iter(nobody()))
+    assert "the model accepts this person as they are" in shown(plan_panel(accepted, nobody().schema))
+    invalid = next(p for p in plans() if p.status == "invalid_input")
+    text = shown(plan_panel(invalid, plans().schema))
+    assert "is missing" in text
+    assert "chance" not in text
+
+
+def test_the_summary() -> None:
+    totals = Totals.of(plans())
+    assert "imulated" not in shown(summary_table(totals))
+    text = shown(summary_table(totals, Judged.of(plans(), truth())))
+    assert "Simulated people" in text
+    assert "FS@1" in text
+    assert "invalid_input" in text
+
+
+def test_a_schema() -> None:
+    text = shown(schema_table(schema()))
+    pay = schema().by_name["pay"].values
+    assert f"{pay[0]} to {pay[-1]} $a$, {len(pay)} grid points" in text
+    assert "only down" in text
+    assert "[bold]clerk[/bold]" in text

@@ -1,0 +1,125 @@
+"""Hypothesis strategies for the tables, schemas and rules that the tests of this folder are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
+
+ODD_TEXT = ["yes", "no", "1", "1.5", "null", "~", "", " a", "a: b", "- x", "#", "é漢", "true", "2020-01-01", "[", "'\""]
+texts = st.sampled_from(ODD_TEXT) | st.text(st.characters(codec="utf-8"), max_size=8)
+_floats = st.floats(-1e6, 1e6, allow_nan=False)
+_INTEGERS = {"int8": 100, "uint8": 200, "int32": 10**6, "int64": 10**9, "Int64": 2000, "UInt16": 60_000}
+_FLOATS = ("float64", "float32", "Float64", "Float32")
+
+
+@st.composite
+def columns(draw: st.DrawFn, n: int) -> pd.Series[Any]:
+    """A column of any dtype a table of people may have."""
+    sort = draw(st.sampled_from(["integer", "float", "bool", "text", "object", "category"]))
+    if sort == "integer":
+        dtype = draw(st.sampled_from(sorted(_INTEGERS)))
+        low = 0 if dtype.lower().startswith("u") else -_INTEGERS[dtype]
+        return pd.Series(_some(draw, st.integers(low, _INTEGERS[dtype]), n), dtype=dtype)
+    if sort == "float":
+        return pd.Series(_some(draw, _floats, n), dtype=draw(st.sampled_from(_FLOATS)))
+    if sort == "bool":
+        return pd.Series(_some(draw, st.booleans(), n), dtype=draw(st.sampled_from(["bool", "boolean"])))
+    if sort == "text":
+        return pd.Series(_some(draw, texts, n), dtype=draw(st.sampled_from(["str", "string", "object"])))
+    if sort == "object":
+        return pd.Series(_some(draw, texts | st.integers(2, 9) | st.floats(0.1, 0.9), n), dtype=object)
+    kinds: list[st.SearchStrategy[Any]] = [texts, st.integers(-5, 300), _floats]
+    values = draw(st.lists(draw(st.sampled_from(kinds)), min_size=1, max_size=6, unique=True))
+    inner: pd.Index[Any] = pd.Index(values, dtype=object if draw(st.booleans()) else None)
+    codes = _some(draw, st.integers(0, len(values) - 1), n)
+    return pd.Series(pd.Categorical.from_codes(codes, inner, ordered=draw(st.booleans())))
+
+
+def _some(draw: st.DrawFn, values: st.SearchStrategy[Any], n: int) -> list[Any]:
+    return draw(st.lists(values, min_size=n, max_size=n))
+
+
+@st.composite
+def indexes(draw: st.DrawFn, n: int) -> pd.Index[Any]:
+    """Labels of any kind, unique, in any order."""
+    numbers = draw(st.lists(st.integers(-(10**6), 10**6), min_size=n, max_size=n, unique=True))
+    sort = draw(st.sampled_from(["range", "integer", "text", "time", "pair", "category"]))
+    made: dict[str, pd.Index[Any]] = {
+        "range": pd.RangeIndex(5, 5 + n),
+        "integer": pd.Index(numbers, name="id"),
+        "text": pd.Index([f"p{i}" for i in numbers]),
+        "time": pd.to_datetime(numbers, unit="D", origin="2020-01-01"),
+        "pair": pd.MultiIndex.from_arrays([numbers, ["a"] * n], names=["one", None]),
+        "category": pd.CategoricalIndex([str(i) for i in numbers]),
+    }
+    return made[sort]
+
+
+@st.composite
+def frames(draw: st.DrawFn, max_rows: int = 6) -> pd.DataFrame:
+    """A mixed table of one to six columns."""
+    n = draw(st.integers(1, max_rows))
+    names = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
+    return pd.DataFrame({name: draw(columns(n)) for name in names}).set_axis(draw(indexes(n)), axis=0)
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    """A schema with any mix of kinds, grids, directions, labels and rules."""
+    names = draw(st.lists(texts, min_size=2, max_size=5, unique=True))
+    features = tuple(draw(_features(name)) for name in names)
+    return Schema(features, draw(st.none() | texts), tuple(draw(st.lists(_rules(features), max_size=3))))
+
+
+@st.composite
+def _features(draw: st.DrawFn, name: str) -> Feature:
+    kind = draw(st.sampled_from(["integer", "real", "ordinal", "category"]))
+    direction = draw(st.sampled_from(["any", "fixed"] if kind == "category" else ["any", "up", "down", "fixed"]))
+    words: dict[str, Any] = {"label": draw(texts), "unit": draw(texts)}
+    if kind == "integer":
+        values = sorted(draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8)))
+        return Feature(name, "integer", tuple(values), direction, "int64", **words)
+    if kind == "real":
+        dtype = draw(st.sampled_from(["float64", "Float64"]))
+        return Feature(name, "real", tuple(sorted(draw(st.sets(_floats, min_size=1)))), direction, dtype, **words)
+    values = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
+    dtype = draw(st.sampled_from(["str", "object", "category"]))
+    return Feature(name, kind, tuple(values), direction, dtype, **words)  # type: ignore[arg-type]
+
+
+def _rules(features: tuple[Feature, ...]) -> st.SearchStrategy[Any]:
+    """Rules of every form; those about states cover so little that they never contradict each other."""
+    wide = [f for f in features if len(f.values) > 4]
+    ordered = [f.name for f in features if f.ordered and f.direction == "any"]
+    forms: list[st.SearchStrategy[Any]] = [st.integers(1, 4).map(AtMost)]
+    if len(wide) > 1:
+        first, second = wide[:2]
+        forms.append(
+            st.tuples(_conditions(first), _conditions(second)).map(lambda c: _pair(Forbidden, first, second, c))
+        )
+        forms.append(st.tuples(_conditions(first), _conditions(second)).map(lambda c: _if_then(first, second, c)))
+    if len(ordered) > 1:
+        forms.append(st.floats(0.5, 9).map(lambda x: Linked(ordered[0], ordered[1], at_least=x, by=2)))
+    return st.one_of(forms)
+
+
+def _pair(rule: type[Forbidden], first: Feature, second: Feature, conditions: tuple[Any, Any]) -> Forbidden:
+    return rule({first.name: conditions[0], second.name: conditions[1]})
+
+
+def _if_then(first: Feature, second: Feature, conditions: tuple[Any, Any]) -> IfThen:
+    return IfThen({first.name: conditions[0]}, {second.name: conditions[1]})
+
+
+def _conditions(feature: Feature) -> st.SearchStrategy[Any]:
+    values = feature.values
+    forms: list[Any] = [values[0], [values[0]], {values[0]}, frozenset(values[:2]), np.array(values[:1])]
+    if feature.numeric:
+        low, high = values[:2]
+        forms += [(low, high), (None, low), {"min": low, "max": high}, {"max": high}, (np.float64(low), high)]
+    return st.sampled_from(forms)

@@ -1,0 +1,110 @@
+"""The house: rooms import only from rooms above them, nothing imports in a circle, and importing is cheap."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leastways
+
+ROOT = Path(leastways.__file__).parent
+# In the order data walks through them; a room imports only from rooms before it.
+ROOMS = (
+    "errors",
+    "_extras",
+    "rng",
+    "kernels",
+    "schema",
+    "models",
+    "costs",
+    "search",
+    "plans",
+    "recourse",
+    "metrics",
+    "datasets",
+    "report",
+    "testing",
+    "cli",
+)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the rooms a file imports from, late imports included."""
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "leastways":
+                names = [f"leastways.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {n.split(".")[1] for n in names if n.startswith("leastways.")}
+    return rooms
+
+
+def files() -> list[Path]:
+    return sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_rooms_import_only_from_rooms_above(path: Path) -> None:
+    own = room_of(path)
+    assert own in ROOMS, f"{own} is not a known room: add it to the list where it belongs"
+    # public names that a room takes from the package itself live in some room: only the cli may be so lazy
+    below = {r for r in imports_of(path) if r not in ROOMS or ROOMS.index(r) > ROOMS.index(own)}
+    if own in ("cli", "report"):
+        below = {r for r in below if r in ROOMS}
+    assert not below, f"{path.name} ({own}) imports from {sorted(below)}, which lie below it"
+
+
+def test_pandas_stops_at_the_edges() -> None:
+    inner = [p for p in files() if room_of(p) in ("kernels", "search", "rng")]
+    assert inner
+    for path in inner:
+        assert "pandas" not in path.read_text(encoding="utf-8").replace("No pandas", ""), path
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    heavy = ("numba", "sklearn", "pandas", "torch", "matplotlib", "onnxruntime", "typer")
+    result = run(f"import sys, leastways; print([m for m in {heavy} if m in sys.modules])")
+    assert result.stdout.strip() == "[]", result.stdout + result.stderr
+
+
+def test_every_public_name_exists() -> None:
+    for name in leastways.__all__:
+        assert getattr(leastways, name) is not None
+    assert set(dir(leastways)) == set(leastways.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        leastways.nothing  # noqa: B018
+
+
+EXTRAS = ("torch", "onnxruntime", "xgboost", "lightgbm", "skops", "pyarrow", "matplotlib", "skl2onnx", "onnx")
+
+
+def test_core_runs_with_none_of_the_extras() -> None:
+    """As in an environment where they are not installed: every import of one fails."""
+    code = (Path(__file__).parent / "install" / "bare.py").read_text(encoding="utf-8")
+    block = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.split('.')[0] in {EXTRAS}:\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+    )
+    result = run(block + code)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "core works" in result.stdout
