@@ -55,7 +55,7 @@ class CostModel:
     def bytes_per_person(self, n_samples: int) -> int:
         """Estimate the memory of one person's tables, to choose how many people go into a chunk."""
         V, F = int(self.schema.offsets[-1]), len(self.schema.features)
-        return 8 * (n_samples * (V + F + 2) + 4 * V)
+        return 8 * (n_samples * (V + 2 * F + 2) + 4 * V)
 
     def sample(
         self,
@@ -76,7 +76,9 @@ class CostModel:
         if self.distribution.alpha is not None:
             alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
         cost_keys = stream(keys, "cost")
-        scores, alphas = np.empty((P, n_samples, F)), np.empty((P, n_samples))
+        scores = np.empty((P, F, n_samples)).transpose(0, 2, 1)  # a feature's scores stand together
+        alphas = np.empty((P, n_samples))
+        editors, n_editors = np.empty((P, F, n_samples), np.int32), np.zeros((P, F), np.int64)
         draw_profiles(
             cost_keys,
             np.tile(changeable, (P, 1)),
@@ -87,6 +89,8 @@ class CostModel:
             alpha,
             scores,
             alphas,
+            editors,
+            n_editors,
         )
         open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
         tables = Tables(
@@ -101,6 +105,8 @@ class CostModel:
             given=told.given,
             scores=scores,
             alpha=alphas,
+            editors=editors,
+            n_editors=n_editors,
             keys=cost_keys,
             noise_std=float(self.distribution.noise_std),
             weights=np.full((P, n_samples), 1.0 / n_samples),

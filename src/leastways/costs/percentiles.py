@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import DataError
+from leastways.errors import DataError, listed
 from leastways.schema import Feature, Schema
+from leastways.schema.checks import not_numbers
 from leastways.schema.codec import category_codes
 
 Numbers = NDArray[np.float64]
@@ -48,9 +49,18 @@ def _learn(feature: Feature, column: pd.Series[Any]) -> Numbers:
     if column.empty:
         raise DataError(f"column {feature.name!r} of the fitted table holds no value.")
     if feature.numeric:
-        return np.sort(column.to_numpy(dtype=np.float64))
+        bad = column[not_numbers(column)].unique().tolist()
+        if bad:
+            raise DataError(f"column {feature.name!r} of the fitted table holds {listed(bad)}, which is not a number.")
+        return np.sort(feature.as_held(column.to_numpy(dtype=np.float64)))
     codes = category_codes(feature, column)
-    return np.bincount(codes[codes >= 0], minlength=len(feature.values)).cumsum() / len(codes)
+    known = codes[codes >= 0]
+    if not len(known):
+        raise DataError(
+            f"column {feature.name!r} of the fitted table holds none of its values, {feature.allowed_text()}, but "
+            f"{listed(column.unique().tolist())}."
+        )
+    return np.bincount(known, minlength=len(feature.values)).cumsum() / len(known)
 
 
 def mean_rank(data: Numbers, values: Numbers) -> Numbers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from leastways.errors import PreferenceError, SchemaError, listed, nearest, plain
 from leastways.schema import Feature, Schema
 from leastways.schema.conditions import check_condition, condition_mask
+from leastways.schema.consistency import grid_levels
 
 
 @dataclass(frozen=True)
@@ -44,26 +45,46 @@ class Preferences:
 
     def check(self, schema: Schema) -> None:
         """Raise `PreferenceError` where this contradicts the schema or itself."""
-        if isinstance(self.editable, str):
-            raise PreferenceError(f"editable must be a list of features, not the text {self.editable!r}.")
+        self._check_shapes()
         named = [("editable", self.editable or ()), ("scores", self.scores or ())]
         for what, names in [*named, ("ranges", self.ranges), ("costs", self.costs)]:
             for name in names:
                 _changeable(schema, name, what)
-        if self.editable is not None and not self.editable:
+        if self.editable is not None and not len(self.editable):
             raise PreferenceError("editable is empty; name at least one feature, or leave it out.")
         self._check_scores()
         if self.alpha is not None and not _is_number(self.alpha, 0, 1):
             raise PreferenceError(f"alpha must be a number from 0 to 1, not {self.alpha!r}.")
         for name, accepted in self.ranges.items():
-            try:
-                check_condition(schema.by_name[name], accepted, "ranges")
-            except SchemaError as error:
-                raise PreferenceError(str(error)) from error
+            _check_range(schema.by_name[name], accepted)
         for name, table in self.costs.items():
             if self.editable is not None and name not in self.editable:
                 raise PreferenceError(f"costs are given for {name!r}, which is not among the editable features.")
             _check_costs(schema.by_name[name], table)
+
+    def check_person(self, schema: Schema, present: Mapping[str, Any]) -> None:
+        """Raise `PreferenceError` where checked preferences do not fit this person's present values."""
+        for name, table in self.costs.items():
+            feature = schema.by_name[name]
+            row = _cost_row(feature, table, present[name])
+            if not feature.numeric:
+                continue
+            known = [*feature.array, float(present[name]), *(table.index if isinstance(table, pd.DataFrame) else ())]
+            for value in row:
+                if feature.as_held(value) not in known and value not in known:
+                    near = feature.values[np.abs(feature.array - float(value)).argmin()]
+                    raise PreferenceError(
+                        f"the cost table of {name!r} names {plain(value)!r}, which is not on its grid, so no option "
+                        f"can have it; the nearest point is {near!r}."
+                    )
+
+    def _check_shapes(self) -> None:
+        if isinstance(self.editable, str) or not isinstance(self.editable, Collection | None):
+            raise PreferenceError(f"editable must be a list of features, not {self.editable!r}.")
+        for what in ("scores", "ranges", "costs"):
+            said = getattr(self, what)
+            if not isinstance(said, Mapping) and not (what == "scores" and said is None):
+                raise PreferenceError(f"{what} must be a mapping from feature to its {what}, not {said!r}.")
 
     def _check_scores(self) -> None:
         if self.scores is None:
@@ -153,46 +174,73 @@ def _fill(
         lo, hi = schema.offsets[f], schema.offsets[f + 1]
         for row in rows:
             own = levels[f][row, start[row, f]]
-            tables.given[row, lo:hi] = _cost_row(schema.features[f], table, own, levels[f][row])
+            tables.given[row, lo:hi] = _given_costs(schema.features[f], table, own, levels[f][row])
 
 
-def _cost_row(feature: Feature, table: Any, own: float, levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the stated cost of each slot, infinite where none was stated."""
-    if isinstance(table, pd.DataFrame):
-        present = own if feature.numeric else feature.values[int(own)]
-        if present not in table.index:
-            raise PreferenceError(
-                f"the cost table of {feature.name!r} has no row for the present value {plain(present)!r}; "
-                f"it has {listed(table.index.tolist())}."
-            )
-        table = table.loc[present].to_dict()
-    stated = {(float(v) if feature.numeric else float(feature.values.index(v))): float(c) for v, c in table.items()}
-    return np.array([stated.get(float(level), np.inf) for level in levels])
+def _given_costs(feature: Feature, table: Any, own: float, levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the stated cost of each slot of one person's grid, infinite where none was stated."""
+    row = _cost_row(feature, table, own if feature.numeric else feature.values[int(own)])
+    out = np.full(len(levels), np.inf)
+    for value, cost in row.items():
+        level = feature.as_held(float(value)) if feature.numeric else feature.values.index(value)
+        out[levels == level] = cost
+    return out
+
+
+def _cost_row(feature: Feature, table: Any, present: Any) -> dict[Any, float]:
+    """Return the stated cost of each future value for someone who is at this present value."""
+    if not isinstance(table, pd.DataFrame):
+        return dict(table)
+    if feature.numeric:
+        at = feature.as_held(table.index.to_numpy(dtype=np.float64)) == feature.as_held(float(present))
+    else:
+        at = table.index.to_numpy(dtype=object) == present
+    if not at.any():
+        raise PreferenceError(
+            f"the cost table of {feature.name!r} has no row for the present value {plain(present)!r}; "
+            f"it has {listed(table.index.tolist())}."
+        )
+    return dict(zip(table.columns.tolist(), table.to_numpy()[at.argmax()].tolist(), strict=True))
+
+
+def _check_range(feature: Feature, accepted: Any) -> None:
+    try:
+        check_condition(feature, accepted, "ranges")
+    except SchemaError as error:
+        raise PreferenceError(str(error)) from error
+    if not condition_mask(feature, accepted, grid_levels(feature)).any():
+        raise PreferenceError(
+            f"ranges: no point of the grid of {feature.name!r} lies in {accepted!r}; allowed: {feature.allowed_text()}."
+        )
 
 
 def _check_costs(feature: Feature, table: Any) -> None:
+    where = f"the cost table of {feature.name!r}"
     if isinstance(table, pd.DataFrame):
-        values, costs = [*table.index, *table.columns], table.to_numpy().ravel().tolist()
+        for what, labels in (("row", table.index), ("column", table.columns)):
+            if labels.has_duplicates:
+                raise PreferenceError(f"{where} has a {what} twice: {listed(labels[labels.duplicated()].tolist())}.")
+        values, costs = [*table.index, *table.columns], table.stack(future_stack=True).to_dict()
     elif isinstance(table, Mapping):
-        values, costs = list(table), list(table.values())
+        values, costs = list(table), dict(table)
     else:
         raise PreferenceError(
-            f"the costs of {feature.name!r} must be a mapping from value to cost or a DataFrame (present values down, "
-            f"future values across), not {type(table).__name__}."
+            f"{where} must be a mapping from value to cost or a DataFrame (present values down, future values across), "
+            f"not {type(table).__name__}."
         )
     for value in values:
         known = _is_number(value, feature.values[0], feature.values[-1]) if feature.numeric else value in feature.values
         if not known:
-            raise PreferenceError(
-                f"the cost table of {feature.name!r} names {plain(value)!r}; allowed: {feature.allowed_text()}."
-            )
-    for cost in costs:
+            hint = "" if feature.numeric else nearest(value, feature.values)
+            raise PreferenceError(f"{where} names {plain(value)!r}; allowed: {feature.allowed_text()}.{hint}")
+    for place, cost in costs.items():
         if not (_is_number(cost, 0, 1) or cost == np.inf):
-            raise PreferenceError(f"a cost of {feature.name!r} is {cost!r}; costs lie in [0, 1] or are infinite.")
+            to = " to ".join(repr(plain(v)) for v in place) if isinstance(place, tuple) else repr(plain(place))
+            raise PreferenceError(f"{where}: {to} costs {plain(cost)!r}; costs lie in [0, 1] or are infinite.")
 
 
-def _changeable(schema: Schema, name: str, what: str) -> None:
-    if name not in schema.by_name:
+def _changeable(schema: Schema, name: object, what: str) -> None:
+    if not isinstance(name, str) or name not in schema.by_name:
         raise PreferenceError(f"{what} names {name!r}, which is no feature." + nearest(name, schema.names))
     if schema.by_name[name].direction == "fixed":
         open_to = [f.name for f in schema.features if f.direction != "fixed"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastways.kernels.compiled import compiled
 
@@ -18,8 +19,9 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _UNIT = 2.0**-53
-_LOG4 = math.log(4.0)
-_LOG5_PLUS_1 = 1.0 + math.log(5.0)
+_LAYERS = 256
+_LAYER_BITS = np.uint64(_LAYERS - 1)
+_TAIL, _AREA = 3.6541528853610088, 4.92867323399e-3  # of a ziggurat with 256 layers
 
 
 @compiled
@@ -57,25 +59,48 @@ def exponential(state: np.uint64) -> tuple[np.uint64, float]:
     return state, -math.log(u)
 
 
+def _ziggurat() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the layers of the ziggurat under the normal density: right edges, and each edge over the one below."""
+    edges = np.empty(_LAYERS + 1)
+    edges[0] = _AREA / math.exp(-0.5 * _TAIL * _TAIL)
+    edges[1] = _TAIL
+    for i in range(2, _LAYERS):
+        edges[i] = math.sqrt(-2.0 * math.log(_AREA / edges[i - 1] + math.exp(-0.5 * edges[i - 1] ** 2)))
+    edges[_LAYERS] = 0.0
+    return edges, edges[1:] / edges[:-1]
+
+
+_EDGES, _RATIOS = _ziggurat()
+
+
 @compiled
 def normal(state: np.uint64) -> tuple[np.uint64, float]:
-    """Draw from the standard normal distribution (Box-Muller, one of the pair)."""
-    state, u = uniform(state)
-    state, v = uniform(state)
-    return state, math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * v)
+    """Draw from the standard normal distribution: the ziggurat of Marsaglia and Tsang (2000), after Doornik (2005)."""
+    while True:
+        state = state + GOLDEN
+        bits = mix64(state)
+        layer = np.int64(bits & _LAYER_BITS)
+        u = (np.float64(bits >> _S11) + 0.5) * (2.0 * _UNIT) - 1.0
+        if abs(u) < _RATIOS[layer]:
+            return state, u * _EDGES[layer]
+        if layer == 0:  # the tail beyond the last edge
+            while True:
+                state, a = uniform(state)
+                state, b = uniform(state)
+                x = math.log(a) / _TAIL
+                if -2.0 * math.log(b) >= x * x:
+                    return state, (x - _TAIL) if u < 0.0 else (_TAIL - x)
+        x = u * _EDGES[layer]
+        lower = math.exp(-0.5 * (_EDGES[layer] * _EDGES[layer] - x * x))
+        upper = math.exp(-0.5 * (_EDGES[layer + 1] * _EDGES[layer + 1] - x * x))
+        state, v = uniform(state)
+        if upper + v * (lower - upper) < 1.0:
+            return state, x
 
 
 @compiled
-def log_gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
-    """Draw the logarithm of a Gamma(shape, 1) variate: Marsaglia and Tsang (2000).
-
-    The logarithm, because for tiny shapes the variate itself underflows to zero.
-    """
-    boost = 0.0
-    if shape < 1.0:
-        state, u = uniform(state)
-        boost = math.log(u) / shape
-        shape += 1.0
+def gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
+    """Draw from Gamma(shape, 1) for a shape of 1 or more: Marsaglia and Tsang (2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -85,31 +110,31 @@ def log_gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
             continue
         v = v * v * v
         state, u = uniform(state)
-        if math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
-            return state, math.log(d * v) + boost
+        square = x * x
+        if u < 1.0 - 0.0331 * square * square:  # the squeeze: almost always enough
+            return state, d * v
+        if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
+            return state, d * v
+
+
+@compiled
+def log_gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
+    """Draw the logarithm of a Gamma(shape, 1) variate, for any shape: for tiny ones the variate itself underflows."""
+    if shape >= 1.0:
+        state, x = gamma_draw(state, shape)
+        return state, math.log(x)
+    state, u = uniform(state)
+    state, x = gamma_draw(state, shape + 1.0)
+    return state, math.log(x) + math.log(u) / shape
 
 
 @compiled
 def beta_draw(state: np.uint64, a: float, b: float) -> tuple[np.uint64, float]:
-    """Draw from Beta(a, b): Cheng's algorithm BB (1978) where a, b > 1, else a ratio of two Gammas in logarithms."""
-    if min(a, b) <= 1.0:
-        state, log_x = log_gamma_draw(state, a)
-        state, log_y = log_gamma_draw(state, b)
-        return state, 1.0 / (1.0 + math.exp(min(log_y - log_x, 700.0)))
-    low, high = min(a, b), max(a, b)
-    total = a + b
-    scale = math.sqrt((total - 2.0) / (2.0 * a * b - total))
-    gamma = low + 1.0 / scale
-    while True:
-        state, u = uniform(state)
-        state, v = uniform(state)
-        t = scale * math.log(u / (1.0 - u))
-        w = low * math.exp(t)
-        z = u * u * v
-        r = gamma * t - _LOG4
-        s = low + r - w
-        if s + _LOG5_PLUS_1 < 5.0 * z:
-            log_z = math.log(z)
-            if s < log_z and r + total * math.log(total / (high + w)) < log_z:
-                continue
-        return state, (w if low == a else high) / (high + w)
+    """Draw from Beta(a, b) as a ratio of Gammas; in logarithms where one of them may underflow."""
+    if a >= 1.0 and b >= 1.0:
+        state, x = gamma_draw(state, a)
+        state, y = gamma_draw(state, b)
+        return state, x / (x + y)
+    state, log_x = log_gamma_draw(state, a)
+    state, log_y = log_gamma_draw(state, b)
+    return state, 1.0 / (1.0 + math.exp(min(log_y - log_x, 700.0)))

@@ -93,7 +93,7 @@ def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
 
 def bounded(costs: Numbers, ceiling: float) -> Numbers:
     """Twin of `bounded`, on arrays."""
-    above = np.array([1.0 if math.isinf(c) else max(c - ceiling, 0) / (1 + max(c - ceiling, 0)) for c in costs])
+    above = np.array([1.0 if math.isinf(c) else (c - ceiling) / 1024 for c in costs])
     return np.where(costs <= ceiling, costs, ceiling + TIE * above)
 
 

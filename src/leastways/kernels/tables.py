@@ -17,6 +17,7 @@ from leastways.kernels.random import below, beta_draw, exponential, keyed, unifo
 # A feature with score 1 is free by the paper's formula. Its cells hold this share of the unscaled cost instead, so that
 # of two free moves the smaller wins; `charged` takes it out of every figure that is reported.
 TIE = 1e-6
+_RAMP = 1.0 / 1024  # no finite cost reaches the top of the objective's scale: a changed feature costs at most 1
 _LEAST_CONCENTRATION = 1e-3  # where noise_std exceeds what a Beta with that mean can have
 
 
@@ -34,6 +35,8 @@ class Tables(NamedTuple):
     given: NDArray[np.float64]  # [P, V] costs a person stated, NaN elsewhere
     scores: NDArray[np.float64]  # [P, M, F] preference scores, NaN where not editable
     alpha: NDArray[np.float64]  # [P, M]
+    editors: NDArray[np.int32]  # [P, F, M] the samples in which a feature is editable, packed to the front
+    n_editors: NDArray[np.int64]  # [P, F]
     keys: NDArray[np.uint64]  # [P]
     noise_std: float
     weights: NDArray[np.float64]  # [P, M], summing to 1
@@ -53,6 +56,8 @@ def draw_profiles(
     given_alpha: NDArray[np.float64],  # [P], NaN: draw
     scores: NDArray[np.float64],  # [P, M, F] written; NaN where not editable
     alpha: NDArray[np.float64],  # [P, M] written
+    editors: NDArray[np.int32],  # [P, F, M] written
+    n_editors: NDArray[np.int64],  # [P, F] written, zeros before
 ) -> None:
     """Draw each sample's editable features, preference scores and mixing weight (steps 1 to 3)."""
     P, M, F = scores.shape
@@ -93,6 +98,8 @@ def draw_profiles(
             for i in range(k):
                 f = order[i]
                 scores[p, m, f] = given_scores[p, f] if has_scores[p] else scores[p, m, f] / total
+                editors[p, f, n_editors[p, f]] = m
+                n_editors[p, f] += 1
             if k == 1 and not has_scores[p]:
                 scores[p, m, order[0]] = 1.0
 
@@ -137,20 +144,20 @@ def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     linear = linear_mean(i, j, t.used[p, f]) if ordered else 0.0
     percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i]) if ordered else 0.0
     row_key = keyed(t.keys[p], -1 - v)
-    for m in range(M):
+    row = t.cells[p, v]
+    row[:] = np.inf
+    for e in range(t.n_editors[p, f]):
+        m = t.editors[p, f, e]
         score = t.scores[p, m, f]
-        if np.isnan(score):
-            t.cells[p, v, m] = np.inf
-            continue
         state = keyed(row_key, m)
         if not ordered:
             state, linear = uniform(state)
             state, percentile = uniform(state)
         unscaled = t.alpha[p, m] * linear + (1.0 - t.alpha[p, m]) * percentile
         if score == 1.0:
-            t.cells[p, v, m] = TIE * unscaled
+            row[m] = TIE * unscaled
         else:
-            t.cells[p, v, m] = noisy(state, (1.0 - score) * unscaled, t.noise_std)
+            row[m] = noisy(state, (1.0 - score) * unscaled, t.noise_std)
 
 
 @compiled
@@ -160,12 +167,7 @@ def bounded(cost: float, ceiling: float) -> float:
     So an unreached sample counts as `uncovered_cost`, adding an option never raises EMC, and of two options above the
     ceiling the reachable, cheaper one still wins.
     """
-    if cost <= ceiling:
-        return cost
-    if np.isinf(cost):
-        return ceiling + TIE
-    above = cost - ceiling
-    return ceiling + TIE * above / (1.0 + above)
+    return min(cost, ceiling) + TIE * min(max(cost - ceiling, 0.0) * _RAMP, 1.0)
 
 
 @compiled
@@ -178,24 +180,59 @@ def reachable(t: Tables, p: int, codes: NDArray[np.int32]) -> bool:
 
 
 @compiled
+def _ready_row(t: Tables, p: int, f: int, j: int) -> NDArray[np.float64]:
+    """Return the costs [M] of moving feature f of person p to code j, made now if this is the first use."""
+    v = t.offsets[f] + j
+    if not t.ready[p, v]:
+        fill_row(t, p, f, j)
+    return t.cells[p, v]
+
+
+@compiled
+def _put_sum(out: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    for m in range(out.shape[0]):
+        out[m] = a[m] + b[m]
+
+
+@compiled
+def _add_both(out: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    for m in range(out.shape[0]):
+        out[m] += a[m] + b[m]
+
+
+@compiled
+def _bound_all(out: NDArray[np.float64], ceiling: float) -> None:
+    for m in range(out.shape[0]):
+        out[m] = bounded(out[m], ceiling)
+
+
+@compiled
 def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
-    """Write the bounded cost of one state under every sample: codes [F] in, out [M] written."""
-    M = out.shape[0]
-    out[:] = 0.0
+    """Write the bounded cost of one state under every sample: codes [F] in, out [M] written.
+
+    Rows are added two at a time, which halves the passes over `out`.
+    """
+    changed = 0
+    held = out
     for f in range(codes.shape[0]):
-        j = codes[f]
-        if j == t.start[p, f]:
+        if codes[f] == t.start[p, f]:
             continue
-        v = t.offsets[f] + j
-        if not t.ready[p, v]:
-            fill_row(t, p, f, j)
-        row = t.cells[p, v]
-        for m in range(M):
-            out[m] += row[m]
-    ceiling = t.uncovered_cost
-    for m in range(M):
-        if out[m] > ceiling:
-            out[m] = bounded(out[m], ceiling)
+        row = _ready_row(t, p, f, codes[f])
+        changed += 1
+        if changed % 2 == 1:
+            held = row
+        elif changed == 2:
+            _put_sum(out, held, row)
+        else:
+            _add_both(out, held, row)
+    if changed == 0:
+        out[:] = 0.0
+    elif changed == 1:
+        out[:] = held
+    elif changed % 2 == 1:
+        for m in range(out.shape[0]):
+            out[m] += held[m]
+    _bound_all(out, t.uncovered_cost)
 
 
 @compiled
