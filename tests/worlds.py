@@ -97,7 +97,8 @@ def make_problem(
     keys = rng.keys_of_rows(encoded.content(), seed)
     model = CostModel.fit(world.schema, distribution or CostDistribution(), world.frame)
     samples = model.sample(encoded, keys, n_samples, [preferences] * len(encoded))
-    return Problem(samples, rng.stream(keys, "search"), n_options, budget), encoded
+    present = world.probability(people)
+    return Problem(samples, rng.stream(keys, "search"), n_options, budget, present, 0.5), encoded
 
 
 def judge_of(world: World, people: Encoded) -> Any:

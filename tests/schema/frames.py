@@ -24,20 +24,25 @@ def columns(draw: st.DrawFn, n: int) -> pd.Series[Any]:
     if sort == "integer":
         dtype = draw(st.sampled_from(sorted(_INTEGERS)))
         low = 0 if dtype.lower().startswith("u") else -_INTEGERS[dtype]
-        return pd.Series(_some(draw, st.integers(low, _INTEGERS[dtype]), n), dtype=dtype)
+        return _series(_some(draw, st.integers(low, _INTEGERS[dtype]), n), dtype)
     if sort == "float":
-        return pd.Series(_some(draw, _floats, n), dtype=draw(st.sampled_from(_FLOATS)))
+        return _series(_some(draw, _floats, n), draw(st.sampled_from(_FLOATS)))
     if sort == "bool":
-        return pd.Series(_some(draw, st.booleans(), n), dtype=draw(st.sampled_from(["bool", "boolean"])))
+        return _series(_some(draw, st.booleans(), n), draw(st.sampled_from(["bool", "boolean"])))
     if sort == "text":
-        return pd.Series(_some(draw, texts, n), dtype=draw(st.sampled_from(["str", "string", "object"])))
+        return _series(_some(draw, texts, n), draw(st.sampled_from(["str", "string", "object"])))
     if sort == "object":
-        return pd.Series(_some(draw, texts | st.integers(2, 9) | st.floats(0.1, 0.9), n), dtype=object)
+        return _series(_some(draw, texts | st.integers(2, 9) | st.floats(0.1, 0.9), n), "object")
     kinds: list[st.SearchStrategy[Any]] = [texts, st.integers(-5, 300), _floats]
     values = draw(st.lists(draw(st.sampled_from(kinds)), min_size=1, max_size=6, unique=True))
     inner: pd.Index[Any] = pd.Index(values, dtype=object if draw(st.booleans()) else None)
     codes = _some(draw, st.integers(0, len(values) - 1), n)
     return pd.Series(pd.Categorical.from_codes(codes, inner, ordered=draw(st.booleans())))
+
+
+def _series(values: Any, dtype: Any) -> pd.Series[Any]:
+    series: pd.Series[Any] = pd.Series(values, dtype=dtype)
+    return series
 
 
 def _some(draw: st.DrawFn, values: st.SearchStrategy[Any], n: int) -> list[Any]:
@@ -79,11 +84,11 @@ def schemas(draw: st.DrawFn) -> Schema:
 @st.composite
 def _features(draw: st.DrawFn, name: str) -> Feature:
     kind = draw(st.sampled_from(["integer", "real", "ordinal", "category"]))
-    direction = draw(st.sampled_from(["any", "fixed"] if kind == "category" else ["any", "up", "down", "fixed"]))
+    direction: Any = draw(st.sampled_from(["any", "fixed"] if kind == "category" else ["any", "up", "down", "fixed"]))
     words: dict[str, Any] = {"label": draw(texts), "unit": draw(texts)}
     if kind == "integer":
-        values = sorted(draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8)))
-        return Feature(name, "integer", tuple(values), direction, "int64", **words)
+        numbers = draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8))
+        return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", **words)
     if kind == "real":
         dtype = draw(st.sampled_from(["float64", "Float64"]))
         return Feature(name, "real", tuple(sorted(draw(st.sets(_floats, min_size=1)))), direction, dtype, **words)

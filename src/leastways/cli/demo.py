@@ -17,9 +17,9 @@ _SHOWN_OPTIONS = 4
 
 
 def demo(
-    people: Annotated[int, typer.Option(min=1, help="How many refused people get options.")] = 60,
+    people: Annotated[int, typer.Option(min=1, help="How many refused people get options.")] = 50,
     options: Annotated[int, typer.Option(min=1, help="Options per person, at most.")] = 6,
-    budget: Annotated[int, typer.Option(min=1, help="Rows per person that the model is asked about.")] = 2000,
+    budget: Annotated[int, typer.Option(min=1, help="Rows per person that the model is asked about.")] = 1500,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the results.")] = Path(
         "leastways-demo"
     ),

@@ -50,9 +50,9 @@ class DemoRun:
 
     @property
     def examples(self) -> list[Any]:
-        """Three people to show: one close to a yes, one halfway, one far from it."""
+        """Three people to show: from close to a yes to rather far from it."""
         served = self.plans.summary[self.plans.summary["n_options"] > 0].sort_values("probability", kind="stable")
-        places: NDArray[np.intp] = np.unique(np.round(np.array([0.9, 0.5, 0.1]) * (len(served) - 1)).astype(np.intp))
+        places: NDArray[np.intp] = np.unique(np.round(np.array([0.85, 0.55, 0.25]) * (len(served) - 1)).astype(np.intp))
         return [plain(label) for label in served.index[places[places >= 0]]][::-1]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.arrays import fill
 from leastways.kernels.compiled import compiled
 
 
@@ -56,7 +57,7 @@ def swap_gains(
 ) -> None:
     """Return the gain of each swap: exact, or as the paper's table counts it (only samples whose minimum p holds)."""
     shared = 0.0
-    gains[:] = 0.0
+    fill(gains, 0.0)
     for m in range(candidate.shape[0]):
         c, low = candidate[m], lowest[m]
         if c < low:

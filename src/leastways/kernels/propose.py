@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.arrays import copy
 from leastways.kernels.compiled import compiled
 from leastways.kernels.random import below
 from leastways.kernels.rules import RuleTables, repair
@@ -77,7 +78,7 @@ def perturb(
         return state, False
     picked = np.empty(F, np.int64)
     for _ in range(_TRIES):
-        out[:] = base
+        copy(base, out)
         j = 0
         for f in range(F):
             if n_choices[p, f] > 1:

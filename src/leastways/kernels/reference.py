@@ -150,3 +150,49 @@ def state_distance(levels_a: Numbers, levels_b: Numbers, span: Numbers) -> float
     """Twin of `state_distance` on values instead of codes."""
     parts = [abs(a - b) / s if s > 0 else float(a != b) for a, b, s in zip(levels_a, levels_b, span, strict=True)]
     return float(np.mean(parts))
+
+
+def set_score(
+    t: Tables, p: int, codes: NDArray[np.int32], accepted: NDArray[np.bool_], size: int, objective: str
+) -> float:
+    """Twin of `set_score`, from a table whose rows are all filled."""
+    places = t.offsets[:-1]
+    allowed = np.array([t.allowed[p, places + c].all() for c in codes], dtype=bool)
+    good = accepted & allowed
+    if objective == "emc":
+        costs = np.array([objective_costs(t, p, c) for c in codes[good]]).reshape(-1, t.alpha.shape[1])
+        return -emc(costs, t.weights[p], t.uncovered_cost + TIE)
+    valid = len(np.unique(codes[good], axis=0)) / size
+    own, levels = t.levels[p, places + t.start[p]], t.levels[p][places + codes]
+    if objective == "sparsity":
+        measure = 1 - float((codes != t.start[p]).mean())
+    elif objective == "proximity":
+        measure = float(np.mean([1 - state_distance(x, own, t.span) for x in levels]))
+    else:
+        pairs = [state_distance(levels[i], levels[j], t.span) for i in range(len(codes)) for j in range(i)]
+        measure = float(np.mean(pairs)) if pairs else 0.0
+    return (measure + valid) / 2
+
+
+def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> dict[str, Any]:
+    """Twin of `describe_sets` for one person with at least one option, from a table whose rows are all filled."""
+    rows = np.array([[t.cells[p, t.offsets[f] + c] for f, c in enumerate(state)] for state in codes])  # [n, F, M]
+    free = np.moveaxis(t.scores[p] == 1, 0, 1)[None] & np.isfinite(rows) & np.isnan(t.given[p, 0])
+    costs = np.where(free, 0.0, rows).sum(axis=1)
+    ranked = np.where(np.isfinite(costs), np.array([objective_costs(t, p, c) for c in codes]), np.inf)
+    reached = np.isfinite(costs).any(axis=0)
+    owner = ranked.argmin(axis=0)
+    lowest = costs[owner, np.arange(costs.shape[1])]
+    weights = t.weights[p]
+    return {
+        "expected": [
+            float((weights * c)[np.isfinite(c)].sum() / weights[np.isfinite(c)].sum())
+            if np.isfinite(c).any()
+            else np.inf
+            for c in costs
+        ],
+        "best_for": [float(weights[reached & (owner == o)].sum()) for o in range(len(codes))],
+        "covered": float(weights[reached].sum()),
+        "emc": float((weights * lowest)[reached].sum() / weights[reached].sum()) if reached.any() else np.nan,
+        "satisfied": float(weights[reached & (lowest < below)].sum()),
+    }

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.arrays import copy, fill
 from leastways.kernels.compiled import compiled
 from leastways.kernels.propose import perturb, same_state, uniform_state
 from leastways.kernels.rules import RuleTables
@@ -64,7 +65,7 @@ def set_score(
 ) -> float:
     """Score a set, higher is better: minus EMC, or a distance measure averaged with validity."""
     if objective == EMC:
-        lowest[:] = t.uncovered_cost + TIE
+        fill(lowest, t.uncovered_cost + TIE)
         for o in range(n):
             if accepted[o] and reachable(t, p, codes[o]):
                 objective_costs(t, p, codes[o], row)
@@ -153,9 +154,10 @@ def tell_sets(
         if score > states.score[p]:
             states.score[p] = score
             states.n[p] = last - first
-            states.codes[p, : last - first] = codes[first:last]
-            states.accepted[p, : last - first] = accepted[first:last]
-            states.probability[p, : last - first] = probability[first:last]
+            copy(accepted[first:last], states.accepted[p])
+            copy(probability[first:last], states.probability[p])
+            for o in range(last - first):
+                copy(codes[first + o], states.codes[p, o])
         first = last
 
 
@@ -176,9 +178,9 @@ def describe_sets(
     row, lowest, cheapest, ranked = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
     owner = np.empty(M, np.int64)
     for p in range(codes.shape[0]):
-        lowest[:] = np.inf
-        cheapest[:] = np.inf
-        owner[:] = -1
+        fill(lowest, np.inf)
+        fill(cheapest, np.inf)
+        fill(owner, -1)
         for o in range(n[p]):
             charged(t, p, codes[p, o], row)
             objective_costs(t, p, codes[p, o], ranked)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.arrays import copy
 from leastways.kernels.compiled import compiled
 from leastways.kernels.gains import add_gain, mean_lowest, nearest_two, swap_gains
 from leastways.kernels.propose import perturb
@@ -141,8 +142,8 @@ def tell_round(
                 break
             taken[q] = True
             moves += 1
-            walkers.members[w, place] = codes[rows[q]]
-            walkers.costs[w, place] = candidates[q]
+            copy(codes[rows[q]], walkers.members[w, place])
+            copy(candidates[q], walkers.costs[w, place])
             walkers.probability[w, place] = probability[rows[q]]
             if place == walkers.n[w]:
                 walkers.n[w] += 1

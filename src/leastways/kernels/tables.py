@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.arrays import copy, fill
 from leastways.kernels.compiled import compiled
 from leastways.kernels.random import below, beta_draw, exponential, keyed, uniform
 
@@ -126,26 +127,21 @@ def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     """Write the costs of moving feature f of person p to code j, for every sample (steps 4 and 5)."""
     v = t.offsets[f] + j
     i = t.start[p, f]
-    M = t.alpha.shape[1]
+    row = t.cells[p, v]
     t.ready[p, v] = True
     if j == i:
-        for m in range(M):
-            t.cells[p, v, m] = 0.0
+        fill(row, 0.0)
         return
+    fill(row, np.inf)
     if not t.allowed[p, v]:
-        for m in range(M):
-            t.cells[p, v, m] = np.inf
         return
     if not np.isnan(t.given[p, v]):
-        for m in range(M):
-            t.cells[p, v, m] = t.given[p, v]
+        fill(row, t.given[p, v])
         return
     ordered = t.ordered[f]
     linear = linear_mean(i, j, t.used[p, f]) if ordered else 0.0
     percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i]) if ordered else 0.0
     row_key = keyed(t.keys[p], -1 - v)
-    row = t.cells[p, v]
-    row[:] = np.inf
     for e in range(t.n_editors[p, f]):
         m = t.editors[p, f, e]
         score = t.scores[p, m, f]
@@ -226,9 +222,9 @@ def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np
         else:
             _add_both(out, held, row)
     if changed == 0:
-        out[:] = 0.0
+        fill(out, 0.0)
     elif changed == 1:
-        out[:] = held
+        copy(held, out)
     elif changed % 2 == 1:
         for m in range(out.shape[0]):
             out[m] += held[m]
@@ -238,7 +234,7 @@ def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np
 @compiled
 def charged(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
     """Write the cost of one state under every sample as it is reported: infinite if unreached, free moves exactly 0."""
-    out[:] = 0.0
+    fill(out, 0.0)
     for f in range(codes.shape[0]):
         j = codes[f]
         if j == t.start[p, f]:

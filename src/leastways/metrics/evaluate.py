@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leastways.errors import DataError
 from leastways.metrics import measures
 from leastways.metrics.people import SimulatedPeople
 from leastways.plans import RecoursePlans
-from leastways.schema.codec import levels_of
+from leastways.schema import Schema
+from leastways.schema.codec import category_codes
 
 _UNSOLVED = ("already_positive", "invalid_input")
 
@@ -40,21 +42,17 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
     if plans.schema != truth.schema:
         raise DataError("plans and simulated people have different schemas; use the same one for both.")
     judged = ~plans.summary["status"].isin(_UNSOLVED).to_numpy()
+    truth.places(plans.summary.index[judged])  # raises where one of them is unknown
     min_costs = truth.min_costs(plans)
-    rows = truth.places(plans.options["person"])
-    codes = truth.schema.encode_options(plans.options, truth.people, rows)
-    levels = np.concatenate(levels_of(truth.schema.features, truth.people), axis=1)
-    offsets, span = truth.schema.offsets[:-1], truth.samples.tables.span
-    present = levels[np.arange(len(levels))[:, None], offsets + truth.people.codes]
-    options = levels[rows[:, None], offsets + codes]
+    present, options = (_as_numbers(plans.schema, frame) for frame in (plans.people, plans.options))
     places = plans.summary.index.get_indexer(pd.Index(plans.options["person"]))
-    bounds = np.searchsorted(places, np.arange(len(plans) + 1))  # options stand in the order of people
+    order = np.argsort(places, kind="stable")
+    bounds = np.searchsorted(places[order], np.arange(len(plans) + 1))
+    span = truth.samples.tables.span
     wanted = int(plans.settings["n_options"])
-    own = truth.places(plans.summary.index[judged])
     records = []
-    for place, p in enumerate(np.flatnonzero(judged)):
-        mine = np.unique(options[bounds[p] : bounds[p + 1]], axis=0)
-        state = present[own[place]]
+    for p in np.flatnonzero(judged):
+        mine, state = np.unique(options[order[bounds[p] : bounds[p + 1]]], axis=0), present[p]
         records.append(
             (
                 min_costs[p],
@@ -66,4 +64,18 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
             )
         )
     columns = ["min_cost", "satisfied", "diversity", "proximity", "sparsity", "validity"]
-    return pd.DataFrame(records, columns=columns, index=plans.summary.index[judged])
+    table = np.array(records, dtype=np.float64).reshape(-1, len(columns))
+    return pd.DataFrame(table, plans.summary.index[judged], columns).astype({"satisfied": bool})
+
+
+def _as_numbers(schema: Schema, frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Return states as numbers, [rows, F]: numbers as they are, places for categories (-1: unknown)."""
+    columns = []
+    for feature in schema.features:
+        column = frame[feature.name]
+        if feature.numeric:
+            numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+            columns.append(feature.as_held(numbers))
+        else:
+            columns.append(category_codes(feature, column).astype(np.float64))
+    return np.stack(columns, axis=1)

@@ -15,6 +15,7 @@ from leastways.costs import CostDistribution, CostModel, CostSamples, Preference
 from leastways.errors import DataError, listed
 from leastways.kernels.tables import charged_many
 from leastways.plans import RecoursePlans
+from leastways.recourse.people import by_place
 from leastways.rng import check_seed, keys_of_labels, stream
 from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns
@@ -106,9 +107,9 @@ def simulate_people(
     frame = check_columns(data.reset_index(drop=True), schema.features, schema.target)
     model = CostModel.fit(schema, CostDistribution.of(costs), frame)
     keys = stream(keys_of_labels(encoded.index.tolist(), check_seed(random_state)), "hidden truth")
-    told: list[Preferences | None] = [
-        preferences.get(label) if isinstance(preferences, Mapping) else preferences for label in encoded.index
-    ]
-    for said in {id(s): s for s in told if s is not None}.values():
+    told = by_place(encoded.index, preferences)
+    for said in {id(s): s for s in told.values()}.values():
         said.check(schema)
-    return SimulatedPeople(schema, encoded, model.sample(encoded, keys, 1, told))
+    for place, said in told.items():
+        said.check_person(schema, {name: people[name].iloc[place] for name in said.costs})
+    return SimulatedPeople(schema, encoded, model.sample(encoded, keys, 1, [told.get(i) for i in range(len(people))]))

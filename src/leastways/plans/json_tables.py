@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from leastways.errors import DataError, plain
@@ -16,7 +15,7 @@ _LABELS = (int, str, float, bool)
 def frame_to_json(frame: pd.DataFrame) -> dict[str, Any]:
     """Return a frame as plain lists with what is needed to restore it."""
     return {
-        "index": _column_to_json(frame.index.to_series(), "the index"),
+        "index": _column_to_json(pd.Series(frame.index, dtype=frame.index.dtype), "the index"),
         "index_name": plain(frame.index.name),
         "columns": [[name, _column_to_json(frame[name], f"column {name!r}")] for name in frame.columns],
     }
@@ -24,43 +23,54 @@ def frame_to_json(frame: pd.DataFrame) -> dict[str, Any]:
 
 def frame_from_json(data: dict[str, Any]) -> pd.DataFrame:
     """Restore a frame."""
-    index = pd.Index(_column_from_json(data["index"]), name=data["index_name"])
-    columns = {name: _column_from_json(column) for name, column in data["columns"]}
+    index = _as_index(_column_from_json(data["index"])).rename(data["index_name"])
+    columns = {name: pd.Series(_column_from_json(column), index=index) for name, column in data["columns"]}
     return pd.DataFrame(columns, index=index)
 
 
 def _column_to_json(column: pd.Series[Any], what: str) -> dict[str, Any]:
     dtype = column.dtype
-    out: dict[str, Any] = {"dtype": str(dtype), "values": [_to_json(v, what) for v in column.tolist()]}
     if isinstance(dtype, pd.CategoricalDtype):
-        out["dtype"] = "category"
-        out["categories"] = [_to_json(c, what) for c in dtype.categories.tolist()]
-        out["ordered"] = bool(dtype.ordered)
-    return out
+        inner = _column_to_json(pd.Series(dtype.categories, dtype=dtype.categories.dtype), what)
+        return {"dtype": "category", "values": column.cat.codes.tolist(), "categories": inner, "ordered": dtype.ordered}
+    text = str(dtype)
+    if isinstance(dtype, pd.StringDtype) and text == "string":
+        text = f"string[{dtype.storage}]"
+    return {"dtype": text, "values": [_to_json(v, what, text == "object") for v in column.tolist()]}
 
 
-def _to_json(value: Any, what: str) -> Any:
+def _to_json(value: Any, what: str, anything: bool) -> Any:
+    """Write one value of a column that may hold `anything`, or only its dtype's."""
     value = plain(value)
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+    if value is None or value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, float) and math.isinf(value):
-        return {"float": "inf" if value > 0 else "-inf"}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)} if anything or math.isinf(value) else None
     if isinstance(value, _LABELS):
         return value
+    if isinstance(value, pd.Timestamp):
+        return {"time": value.isoformat()}
+    if anything and what != "the index":
+        return str(value)  # kept as its text: one odd cell of a bad row must not lose a run
     raise DataError(f"{what} holds {value!r} ({type(value).__name__}), which JSON cannot keep; use text or numbers.")
 
 
 def _from_json(value: Any) -> Any:
-    return float(value["float"]) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    return float(value["float"]) if "float" in value else pd.Timestamp(value["time"])
 
 
 def _column_from_json(column: dict[str, Any]) -> Any:
-    values = [_from_json(v) for v in column["values"]]
     if column["dtype"] == "category":
-        dtype = pd.CategoricalDtype([_from_json(c) for c in column["categories"]], column["ordered"])
-        return pd.Categorical(values, dtype=dtype)
+        inner = _as_index(_column_from_json(column["categories"]))
+        return pd.Categorical.from_codes(column["values"], dtype=pd.CategoricalDtype(inner, column["ordered"]))
+    values = [_from_json(v) for v in column["values"]]
     if column["dtype"] == "object":
-        held = np.empty(len(values), dtype=object)
-        held[:] = [np.nan if v is None else v for v in values]
-        return held
+        return pd.Index(values, dtype=object)
     return pd.Series(values, dtype=column["dtype"]).array
+
+
+def _as_index(values: Any) -> pd.Index[Any]:
+    index: pd.Index[Any] = values if isinstance(values, pd.Index) else pd.Index(values)
+    return index

@@ -14,7 +14,7 @@ import pandas as pd
 
 from leastways.errors import DataError, listed, nearest, plain
 from leastways.plans.json_tables import frame_from_json, frame_to_json
-from leastways.plans.wording import change_text
+from leastways.plans.wording import change_text, differs
 from leastways.schema import Schema
 
 Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
@@ -167,6 +167,9 @@ class RecoursePlans:
             before = self.people[feature.name].to_numpy(dtype=object)[places]
             after = self.options[feature.name].to_numpy(dtype=object)
             rows = np.flatnonzero(before != after)
+            if feature.numeric:  # not those that are the same number in a shorter float
+                one, other = (feature.as_held(x[rows].astype(np.float64)) for x in (before, after))
+                rows = rows[one != other]
             parts.append(
                 pd.DataFrame(
                     {
@@ -190,8 +193,9 @@ class RecoursePlans:
         if label not in self.summary.index:
             known = self.summary.index.tolist()
             raise KeyError(f"there is no person {label!r}; known: {listed(known)}.{nearest(label, known)}")
-        row = self.summary.loc[label]
-        state = {n: plain(v) for n, v in self.people.loc[label].items()}
+        place: Any = self.summary.index.get_loc(label)
+        row: Any = self.summary.iloc[place]
+        state = {str(n): plain(self.people[n].iloc[place]) for n in self.people.columns}
         table = self.options.iloc[self._option_rows.get(label, [])]
         options = tuple(self._option(record, state) for record in table.to_dict("records"))
         return RecoursePlan(
@@ -212,7 +216,7 @@ class RecoursePlans:
         changes = tuple(
             Change(f.name, state[f.name], values[f.name], change_text(f, state[f.name], values[f.name]))
             for f in self.schema.features
-            if values[f.name] != state[f.name]
+            if differs(f, state[f.name], values[f.name])
         )
         return RecourseOption(
             int(record["option"]),
@@ -226,7 +230,8 @@ class RecoursePlans:
     def to_table(self) -> pd.DataFrame:
         """Return one flat table for files: a row per option, and a row for each person without any."""
         head = self.summary[["status", "reason"]].rename_axis("person").reset_index()
-        return head.merge(self.options, on="person", how="left").astype({"option": "Int64"})
+        whole = {n: "Int64" for n in self.options.columns[1:] if pd.api.types.is_integer_dtype(self.options[n].dtype)}
+        return head.merge(self.options.astype(whole), on="person", how="left")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back equal plans."""
@@ -263,5 +268,8 @@ class RecoursePlans:
             raise DataError(f"{where} does not hold leastways plans.")
         if data.get("version") != _VERSION:
             raise DataError(f"{where} has version {data.get('version')!r}; this release reads {_VERSION}.")
-        frames = {n: frame_from_json(data[n]) for n in ("people", "summary", "options", "failed_rows")}
-        return cls(Schema.from_yaml(data["schema"]), settings=data["settings"], **frames)
+        try:
+            frames = {n: frame_from_json(data[n]) for n in ("people", "summary", "options", "failed_rows")}
+            return cls(Schema.from_yaml(data["schema"]), settings=data["settings"], **frames)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{where} is damaged: {type(error).__name__}: {error}") from error

@@ -8,13 +8,24 @@ from leastways.errors import plain
 from leastways.schema import Feature
 
 
-def value_text(feature: Feature, value: Any) -> str:
-    """Write a value with its unit: ``2,350 EUR``, ``yes``."""
+def differs(feature: Feature, before: Any, after: Any) -> bool:
+    """Whether two values of a feature are different ones, and not the same number in a shorter float."""
+    if before == after or not feature.numeric:
+        return bool(before != after)
+    return bool(feature.as_held(before) != feature.as_held(after))
+
+
+def value_text(feature: Feature, value: Any, exact: bool = False) -> str:
+    """Write a value with its unit: ``2,350 EUR``, ``yes``; numbers are rounded unless `exact`."""
     value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        text = {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    elif float(value) == int(value):
+    if isinstance(value, bool):
+        text = "yes" if value else "no"
+    elif not isinstance(value, int | float):
+        text = str(value)
+    elif float(value).is_integer():
         text = f"{int(value):,}" if abs(value) >= 10_000 or feature.unit else f"{int(value)}"
+    elif exact:
+        text = f"{value:,}"
     else:
         text = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.2f}"
     return f"{text} {feature.unit}" if feature.unit else text
@@ -25,4 +36,7 @@ def change_text(feature: Feature, before: Any, after: Any) -> str:
     verb = "change"
     if feature.numeric:
         verb = "raise" if after > before else "lower"
-    return f"{verb} {feature.wording} from {value_text(feature, before)} to {value_text(feature, after)}"
+    old, new = value_text(feature, before), value_text(feature, after)
+    if old == new:  # too near to each other to be rounded
+        old, new = value_text(feature, before, exact=True), value_text(feature, after, exact=True)
+    return f"{verb} {feature.wording} from {old} to {new}"

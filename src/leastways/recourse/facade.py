@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.costs.distribution import check_number
-from leastways.errors import ModelError, SchemaError, SettingError, listed
+from leastways.errors import ModelError, SchemaError, SettingError, listed, plain
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
@@ -128,6 +128,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "cost_model_")
         self._check_settings()
+        if self.cost_model_.schema != self.schema:
+            raise SettingError("the schema was changed after fit; call fit again.")
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         crowd = People.check(self.schema, people, preferences)
         outcome = Outcome.empty(len(crowd.encoded), self.n_options, len(self.schema.features))
@@ -161,7 +163,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         people, told = people.take(refused), [crowd.preferences[r] for r in rows[refused]]
         samples = self.cost_model_.sample(people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost)
         stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
-        problem = Problem(samples, stream(keys[rows[refused]], "search"), self.n_options, self.budget - 1)
+        problem = Problem(samples, stream(keys[rows[refused]], "search"), self.n_options, self.budget - 1, now[refused], self.threshold)
         result = run_search(as_searcher(self.method), problem, self._judge(people, meter), self.threshold, report)
         figures = outcome.note_options(rows[refused], result, stuck)
         describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
@@ -203,12 +205,13 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> dict[str, Any]:
         """Return what a plan records of how it was made."""
-        plain: dict[str, Any] = {
-            name: getattr(self, name)
+        numbers = {
+            name: plain(getattr(self, name))
             for name in ("n_options", "budget", "n_costs", "threshold", "uncovered_cost", "random_state")
         }
-        return plain | {
+        target = plain(self.target)
+        return numbers | {
             "method": repr(as_searcher(self.method)),
             "costs": repr(CostDistribution.of(self.costs)),
-            "target": self.target if isinstance(self.target, str | int | float | bool) else repr(self.target),
+            "target": target if isinstance(target, str | int | float) else repr(target),
         }

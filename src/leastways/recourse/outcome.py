@@ -46,9 +46,9 @@ class Outcome:
             blank.copy(),
             np.full(P, np.nan),
             np.zeros(P, np.int64),
-            np.zeros(P),
             np.full(P, np.nan),
-            np.zeros(P),
+            np.full(P, np.nan),
+            np.full(P, np.nan),
             np.zeros(P, np.int64),
             np.zeros((P, N, F), np.int32),
             np.zeros((P, N)),
@@ -69,6 +69,7 @@ class Outcome:
         self.queries[rows] = 1
         self.status[rows[accepted]] = "already_positive"
         for place, error in failed.items():
+            self.queries[rows[place]] -= _unanswered(error)
             self.status[rows[place]] = "invalid_input"
             self.reason[rows[place]] = f"the model failed on this row: {error}"
             self.failures[int(rows[place])] = error
@@ -83,6 +84,7 @@ class Outcome:
         self.status[rows] = np.where(chosen.n > 0, "found", np.where(stuck, "none_exists", "none_found"))
         self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
         for place, error in result.failures.items():
+            self.queries[rows[place]] -= _unanswered(error)
             self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"
             self.reason[rows[place]] = f"the search stopped early because the model failed: {error}"
             self.failures[int(rows[place])] = error
@@ -91,8 +93,15 @@ class Outcome:
 
     def note_figures(self, rows: NDArray[np.intp], figures: Figures) -> None:
         """Note the figures that describe the options."""
-        self.expected[rows], self.best_for[rows] = figures[0], figures[1]
-        self.covered[rows], self.emc[rows], self.satisfied[rows] = figures[2], figures[3], figures[4]
+        expected, best_for, covered, emc, satisfied = figures
+        self.expected[rows], self.emc[rows] = expected, emc
+        for kept, share in ((self.best_for, best_for), (self.covered, covered), (self.satisfied, satisfied)):
+            kept[rows] = np.minimum(share, 1.0)  # a sum of weights may come out a rounding above
+
+
+def _unanswered(error: ModelError) -> int:
+    """Count the rows of a call that raised: they were never answered, so they cost no budget (see `QueryMeter`)."""
+    return 0 if error.__cause__ is None or error.rows is None else len(error.rows)
 
 
 def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:
@@ -122,9 +131,9 @@ def _summary(crowd: People, outcome: Outcome) -> pd.DataFrame:
         {
             "status": pd.Series(spread(outcome.status, "invalid_input"), dtype="str"),
             "n_options": spread(outcome.n, 0),
-            "covered": spread(outcome.covered, 0.0),
+            "covered": spread(outcome.covered, np.nan),
             "emc": spread(outcome.emc, np.nan),
-            "satisfied": spread(outcome.satisfied, 0.0),
+            "satisfied": spread(outcome.satisfied, np.nan),
             "queries": spread(outcome.queries, 0),
             "probability": spread(outcome.probability, np.nan),
             "reason": pd.Series(reason, dtype="str"),

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
-from leastways.errors import PreferenceError, nearest
+from leastways.errors import DataError, PreferenceError, nearest
 from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns, describe, problems_of, raise_problems
 
@@ -32,20 +32,30 @@ class People:
     ) -> People:
         """Sort out rows and preferences; only a fault of the whole table or of a shared preference raises."""
         frame = check_columns(people, schema.features, schema.target)
+        if frame.index.nlevels > 1:
+            raise DataError(
+                f"the index names people, but has {frame.index.nlevels} levels; give each person one label, "
+                "for example with reset_index(drop=True)."
+            )
         problems = problems_of(frame, schema.features)
         reasons: dict[int, str] = {}
         for place, problem in zip(problems.attrs["positions"], problems.itertuples(), strict=True):
             text = describe(problem)
             reasons[int(place)] = f"{reasons[int(place)]}; {text}" if int(place) in reasons else text
         _raise_if_column_is_wrong(frame, problems)
-        told = _by_place(frame.index, preferences)
+        told = by_place(frame.index, preferences)
+        if isinstance(preferences, Preferences):
+            preferences.check(schema)
+        checked = {id(preferences)}
         for place, said in told.items():
             try:
-                said.check(schema)
+                if id(said) not in checked:
+                    said.check(schema)
+                checked.add(id(said))
+                if place not in reasons:
+                    said.check_person(schema, {name: frame[name].iloc[place] for name in said.costs})
             except PreferenceError as error:
-                if isinstance(preferences, Preferences):
-                    raise
-                reasons.setdefault(place, f"preferences: {error}")
+                reasons[place] = "; ".join(filter(None, [reasons.get(place), f"preferences: {error}"]))
         usable = np.array([i for i in range(len(frame)) if i not in reasons], dtype=np.intp)
         encoded = schema.encode_checked(frame.iloc[usable])
         return cls(frame, reasons, usable, encoded, [told.get(int(i)) for i in usable])
@@ -59,9 +69,10 @@ def _raise_if_column_is_wrong(frame: pd.DataFrame, problems: pd.DataFrame) -> No
             raise_problems(faults)
 
 
-def _by_place(
+def by_place(
     index: pd.Index[Any], preferences: Preferences | Mapping[Any, Preferences] | None
 ) -> dict[int, Preferences]:
+    """Return what was said by each person's place in the table."""
     if preferences is None:
         return {}
     if isinstance(preferences, Preferences):

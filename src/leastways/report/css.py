@@ -36,7 +36,7 @@ figure h3 { margin-bottom: .4rem; }
 figure svg { width: 100%; height: auto; display: block; }
 figure svg text { font-family: inherit !important; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); font-size: .9rem; padding-bottom: .3rem; }
+caption { text-align: left; color: var(--soft); font-size: .9rem; padding: .9rem 0 .3rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0; }
 thead th { font-size: .82rem; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--faint); }
 tbody { border-bottom: 1px solid var(--faint); }

@@ -101,7 +101,7 @@ def _glance(totals: Totals, judged: Judged | None) -> str:
     cards = [
         (f"{totals.with_options} of {totals.in_need}", "refused people have at least one option"),
         (percent(totals.covered), "of plausible preferences are served by an option"),
-        (percent(totals.satisfied), "have one below cost 1"),
+        (percent(totals.satisfied), "of plausible preferences have an option below cost 1"),
     ]
     if judged is not None:
         cards.append((percent(judged.satisfied), "of simulated people have an option that costs them less than 1"))

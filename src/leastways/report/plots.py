@@ -61,7 +61,7 @@ def served(plans: RecoursePlans) -> Picture:
         axes.plot(x, cheap, color=TWO, linewidth=1.6, dashes=(4, 2), label="and costs less than 1")
         axes.set(xlim=(0, 100), ylim=(0, 103), xlabel="people, best served first (%)")
         axes.set_ylabel("plausible preferences served (%)")
-        axes.legend(loc="lower left")
+        _legend(axes)
 
     half = _quartiles(covered)
     return Picture(
@@ -88,10 +88,10 @@ def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture
         axes.plot(k, _below(expected, k), color=ONE, label="average over the preferences served")
         if hidden is not None:
             axes.plot(k, _below(hidden, k), color=TWO, dashes=(4, 2), label="simulated people, hidden costs")
-        axes.axvline(1, ymin=0.2, color=INK, linewidth=0.9, linestyle=":")  # clear of the legend
+        axes.axvline(1, color=INK, linewidth=0.9, linestyle=":")
         axes.set(xlim=(0, top), ylim=(0, 103), xlabel="cost k (0: no effort, 1: the most one change can cost)")
         axes.set_ylabel("people with an option below k (%)")
-        axes.legend(loc="lower right")
+        _legend(axes, columns=1)
 
     said = f"{_below(expected, np.array([0.5]))[0]:.0f} % of the people have an expected cost below 0.5"
     if hidden is not None:
@@ -153,9 +153,9 @@ def chances(plans: RecoursePlans) -> Picture:
         axes.plot(then, y, "o", color=ONE, markersize=4.5, label="with option 1")
         axes.axvline(threshold, color=INK, linewidth=0.9, linestyle=":")
         axes.set(xlim=(-2, 102), xlabel="chance of a yes, by the model (%)", yticks=[])
-        axes.set_ylabel(f"{len(now)} people, furthest from a yes at the bottom")
+        axes.set_ylabel(f"{len(now)} people, by their chance now")
         axes.grid(visible=False, axis="y")
-        axes.legend(loc="lower right")
+        _legend(axes)
 
     return Picture(
         "chances",
@@ -176,6 +176,11 @@ def _figure(draw: Callable[[Any], None], height: float = _SIZE[1]) -> Any:
         figure = figures.Figure(figsize=(_SIZE[0], height), layout="constrained")
         draw(figure.add_subplot())
     return figure
+
+
+def _legend(axes: Any, columns: int = 2) -> None:
+    """Put the legend above the drawing, where it can hide nothing."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.3, borderpad=0)
 
 
 def _below(values: NDArray[np.float64], k: NDArray[np.float64]) -> NDArray[np.float64]:

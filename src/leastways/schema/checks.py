@@ -88,7 +88,7 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
             hint = hints[str(column.iloc[row])]
             out.append((np.array([row]), f"is not a known category; allowed: {allowed}.{hint}"))
         return [o for o in out if len(o[0])]
-    wrong = _not_numbers(column) & ~empty
+    wrong = not_numbers(column) & ~empty
     out.append((np.flatnonzero(wrong), f"is not a number; allowed: {allowed}"))
     x = np.full(len(column), feature.array[0])
     usable = ~empty & ~wrong
@@ -101,7 +101,8 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     return [o for o in out if len(o[0])]
 
 
-def _not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:
+def not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Mark what is no number; truth values and text are not."""
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return np.zeros(len(column), dtype=np.bool_)
     return np.array([isinstance(v, bool | str) or not isinstance(v, Real) for v in column], dtype=np.bool_)

@@ -48,9 +48,15 @@ _HEADER = """\
 
 
 class _Writer(yaml.SafeDumper):
-    """Writes lists in one line, so that a long grid does not hide the next feature."""
+    """Writes lists in one line, so that a long grid does not hide the next feature, and odd line breaks as escapes."""
 
 
+def _text(writer: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    odd = any(c in text for c in "\x85\u2028\u2029")  # PyYAML would write them bare, and read them as spaces
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style='"' if odd else None)
+
+
+_Writer.add_representer(str, _text)
 _Writer.add_representer(list, lambda writer, data: writer.represent_sequence("tag:yaml.org,2002:seq", data, True))
 
 

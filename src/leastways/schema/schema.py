@@ -36,7 +36,7 @@ class Schema:
         names = [f.name for f in self.features]
         if len(set(names)) != len(names):
             raise SchemaError(f"feature names must be unique: {listed(names, 40)}.")
-        object.__setattr__(self, "rules", as_rules(tuple(self.rules), self.by_name))
+        object.__setattr__(self, "rules", as_rules(self.rules, self.by_name))
         check_consistent(self.rules, self.by_name)
 
     @classmethod
@@ -67,7 +67,7 @@ class Schema:
         odd = [c for c in columns if not isinstance(c, str)]
         if odd:
             raise SchemaError(f"column names must be text; got {listed(odd)}.")
-        return cls(tuple(infer_feature(c, frame[c]) for c in columns), target, tuple(rules))  # type: ignore[arg-type]
+        return cls(tuple(infer_feature(c, frame[c]) for c in columns), target, rules)  # type: ignore[arg-type]
 
     def update(
         self,
@@ -90,7 +90,7 @@ class Schema:
                     + nearest(name, self.names)
                 )
         new = tuple(f.updated(wanted[f.name]) if f.name in wanted else f for f in self.features)
-        return Schema(new, self.target, self.rules if rules is None else tuple(rules))  # type: ignore[arg-type]
+        return Schema(new, self.target, self.rules if rules is None else rules)  # type: ignore[arg-type]
 
     @cached_property
     def by_name(self) -> dict[str, Feature]:
@@ -180,7 +180,7 @@ class Schema:
         is_text = isinstance(source, str) and "\n" in source
         text, where = (str(source), "schema text") if is_text else (files.read_path(source), f"schema {str(source)!r}")
         features, target, rules = files.read_text(text, where)
-        return cls(tuple(features), target, tuple(rules))
+        return cls(tuple(features), target, rules)
 
     def __str__(self) -> str:
         rows: Iterable[str] = (f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}" for f in self.features)

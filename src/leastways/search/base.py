@@ -50,6 +50,8 @@ class Problem:
     keys: Keys  # [P] search streams
     n_options: int
     budget: int  # most rows per person
+    present: NDArray[np.float64]  # [P] what the model says of people as they are
+    threshold: float  # accepted from here on
 
     @property
     def n_people(self) -> int:

@@ -142,7 +142,8 @@ class _World(Model):
     def problem(self, places: list[int] | None = None) -> Problem:
         rows = np.arange(_PEOPLE) if places is None else np.array(places)
         samples = self.costs.sample(self.encoded.take(rows), self.keys[rows], _N_COSTS, [None] * len(rows))
-        return Problem(samples, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET)
+        present = self.probability(self.people)[rows]
+        return Problem(samples, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET, present, 0.5)
 
     def judge(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
         people = _encoded_of(self.encoded, problem)

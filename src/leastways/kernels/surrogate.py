@@ -1,0 +1,146 @@
+"""A cheap additive guess of the model around one person, learned from that person's own answers.
+
+The log-odds of a state are taken as the person's present log-odds plus one term per changed feature: for ordered
+features a bent line in the distance moved, for others a number per value. Ridge regression, weighted towards the
+decision boundary; each person's guess knows only that person's answers, so plans do not depend on the company.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.kernels.compiled import compiled
+from leastways.kernels.tables import Tables
+
+_RIDGE = 0.02
+_MOST_LOG_ODDS = 8.0
+_LEAST_SPREAD = 0.25
+
+
+@compiled
+def log_odds(probability: float, threshold: float) -> float:
+    """Return the log-odds against the threshold, cut at +-8: above 0 is accepted."""
+    p = min(max(probability, 1e-9), 1.0 - 1e-9)
+    q = min(max(threshold, 1e-9), 1.0 - 1e-9)
+    value = math.log(p / (1.0 - p)) - math.log(q / (1.0 - q))
+    return min(max(value, -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
+
+
+@compiled
+def columns_of(t: Tables, columns: NDArray[np.int64]) -> int:
+    """Write where each feature's columns begin, [F + 1]; return their number."""
+    n = 0
+    for f in range(t.ordered.shape[0]):
+        columns[f] = n
+        n += 2 if t.ordered[f] else t.offsets[f + 1] - t.offsets[f]
+    columns[t.ordered.shape[0]] = n
+    return n
+
+
+@compiled
+def move_size(t: Tables, p: int, f: int, j: int) -> float:
+    """Return how far an ordered feature moves to code j, signed, as a share of its steps."""
+    return (j - t.start[p, f]) / max(t.used[p, f] - 1, 1)
+
+
+@compiled
+def learn(
+    t: Tables,
+    p: int,
+    columns: NDArray[np.int64],  # [F + 1]
+    codes: NDArray[np.int32],  # [F] an answered state
+    change: float,  # its log-odds minus the present ones
+    weight: float,
+    normal: NDArray[np.float64],  # [D, D] changed
+    moment: NDArray[np.float64],  # [D] changed
+    places: NDArray[np.int64],  # [2 F] scratch
+    values: NDArray[np.float64],  # [2 F] scratch
+) -> None:
+    """Add one answer to the normal equations."""
+    n = 0
+    for f in range(codes.shape[0]):
+        if codes[f] == t.start[p, f]:
+            continue
+        if t.ordered[f]:
+            u = move_size(t, p, f, codes[f])
+            places[n], values[n] = columns[f], u
+            places[n + 1], values[n + 1] = columns[f] + 1, u * abs(u)
+            n += 2
+        else:
+            places[n], values[n] = columns[f] + codes[f], 1.0
+            n += 1
+    for a in range(n):
+        moment[places[a]] += weight * values[a] * change
+        for b in range(n):
+            normal[places[a], places[b]] += weight * values[a] * values[b]
+
+
+@compiled
+def solve(
+    normal: NDArray[np.float64],  # [D, D]
+    moment: NDArray[np.float64],  # [D]
+    factor: NDArray[np.float64],  # [D, D] scratch
+    out: NDArray[np.float64],  # [D] written
+) -> None:
+    """Solve the ridge regression by a Cholesky factorisation."""
+    D = moment.shape[0]
+    for i in range(D):
+        for j in range(i + 1):
+            total = normal[i, j]
+            if i == j:
+                total += _RIDGE
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                factor[i, i] = math.sqrt(max(total, 1e-12))
+            else:
+                factor[i, j] = total / factor[j, j]
+    for i in range(D):
+        total = moment[i]
+        for k in range(i):
+            total -= factor[i, k] * out[k]
+        out[i] = total / factor[i, i]
+    for i in range(D - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, D):
+            total -= factor[k, i] * out[k]
+        out[i] = total / factor[i, i]
+
+
+@compiled
+def tabulate(
+    t: Tables,
+    p: int,
+    columns: NDArray[np.int64],  # [F + 1]
+    weights: NDArray[np.float64],  # [D]
+    lift: NDArray[np.float64],  # [V] written: guessed change of the log-odds by moving to a slot
+) -> None:
+    """Write what each single move is guessed to add to the log-odds."""
+    for f in range(t.ordered.shape[0]):
+        for j in range(t.used[p, f]):
+            if j == t.start[p, f]:
+                lift[t.offsets[f] + j] = 0.0
+            elif t.ordered[f]:
+                u = move_size(t, p, f, j)
+                lift[t.offsets[f] + j] = weights[columns[f]] * u + weights[columns[f] + 1] * u * abs(u)
+            else:
+                lift[t.offsets[f] + j] = weights[columns[f] + j]
+
+
+@compiled
+def lift_of(t: Tables, p: int, lift: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
+    """Return the guessed change of the log-odds of a state."""
+    total = 0.0
+    for f in range(codes.shape[0]):
+        if codes[f] != t.start[p, f]:
+            total += lift[t.offsets[f] + codes[f]]
+    return total
+
+
+@compiled
+def chance(log_odds: float, spread: float) -> float:
+    """Return the guessed chance that a state with these guessed log-odds is accepted."""
+    return 1.0 / (1.0 + math.exp(min(max(-1.7 * log_odds / spread, -50.0), 50.0)))

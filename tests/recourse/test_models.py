@@ -1,0 +1,118 @@
+"""Models of every kind decide on raw rows, and every option they are offered holds when they are asked again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from leastways import AllOf, Recourse, RecoursePlans, Schema
+from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
+
+YES = chance(TRAIN) >= 0.5
+GRADES = np.select([chance(TRAIN) < 0.3, chance(TRAIN) < 0.7], ["poor", "fair"], "good")
+
+
+def pipeline(final: Any = None) -> Pipeline:
+    text, numbers = ["school", "job", "sex"], ["age", "income"]
+    columns = ColumnTransformer([("text", OneHotEncoder(), text), ("numbers", StandardScaler(), numbers)])
+    return make_pipeline(columns, LogisticRegression() if final is None else final)
+
+
+def check(plans: RecoursePlans, accepts: Any) -> None:
+    """Options exist, and whoever decides accepts each of them."""
+    assert (plans.summary["status"] == "found").any()
+    assert accepts(plans.options[list(plans.schema.names)]).all()
+
+
+def test_a_pipeline() -> None:
+    model = pipeline().fit(TRAIN, YES.astype(int))
+    check(recourse(model).recommend(refused()), lambda f: model.predict(f) == 1)
+
+
+@pytest.mark.parametrize("target", ["good", "fair", "poor"])
+def test_several_classes_with_names(target: str) -> None:
+    model = pipeline(RandomForestClassifier(20, random_state=0)).fit(TRAIN, GRADES)
+    plans = recourse(model, target=target).recommend(TRAIN[[g != target for g in GRADES]].head(6))
+    place = list(model.classes_).index(target)
+    check(plans, lambda f: model.predict_proba(f)[:, place] >= 0.5)
+    np.testing.assert_allclose(plans.options["probability"], model.predict_proba(plans.options)[:, place])
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.9])
+def test_a_threshold_is_what_decides(threshold: float) -> None:
+    plans = recourse(threshold=threshold).recommend(TRAIN.head(12))
+    check(plans, lambda f: chance(f) >= threshold)
+    accepted = chance(TRAIN.head(12)) >= threshold
+    assert ((plans.summary["status"] == "already_positive") == accepted).all()
+
+
+@pytest.mark.parametrize(
+    "answer", [YES.dtype.type, int, lambda x: np.where(x, "yes", "no"), lambda x: x.astype(float)[:, None]]
+)
+def test_callables_that_give_labels(answer: Any) -> None:
+    def model(frame: pd.DataFrame) -> Any:
+        decided = chance(frame) >= 0.5
+        return answer(decided) if not isinstance(answer, type) else decided.astype(answer)
+
+    target = "yes" if isinstance(model(TRAIN)[0], str) else 1
+    plans = recourse(model, target=target).recommend(refused())
+    check(plans, lambda f: chance(f) >= 0.5)
+    assert set(plans.options["probability"]) == {1.0}
+
+
+def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.astype({n: pd.CategoricalDtype(sorted(TRAIN[n].unique())) for n in ("school", "job", "sex")})
+
+
+def category_schema() -> Schema:
+    schema = Schema.infer(as_categories(TRAIN))
+    return schema.update(sex={"direction": "fixed"}, school={"order": ["none", "mid", "high"]})
+
+
+def test_categories_keep_their_codes() -> None:
+    """Boosted trees split on category codes: an option decoded with other codes would be another person."""
+    lightgbm = pytest.importorskip("lightgbm")
+    for model in (
+        lightgbm.LGBMClassifier(n_estimators=20, verbose=-1),
+        HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=20),
+    ):
+        model.fit(as_categories(TRAIN), YES)
+        rec = Recourse(model, category_schema(), n_options=3, budget=60, n_costs=20).fit(as_categories(TRAIN))
+        plans = rec.recommend(as_categories(refused()))
+        check(plans, lambda f, m=model: m.predict_proba(f)[:, 1] >= 0.5)
+        assert plans.options["school"].dtype == as_categories(TRAIN)["school"].dtype
+
+
+def test_xgboost_on_numbers() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    numbers = TRAIN[["age", "income"]].astype({"income": np.float32})
+    model = xgboost.XGBClassifier(n_estimators=10).fit(numbers, YES.astype(int))
+    schema = Schema.infer(numbers).update(age={"direction": "up"})
+    rec = Recourse(model, schema, n_options=3, budget=60, n_costs=20).fit(numbers)
+    plans = rec.recommend(numbers[model.predict(numbers) == 0].head(6))
+    check(plans, lambda f: model.predict(f) == 1)
+
+
+def test_several_models_must_all_agree() -> None:
+    other = pipeline(RandomForestClassifier(20, random_state=1)).fit(TRAIN, YES.astype(int))
+    plans = recourse(AllOf([chance, other])).recommend(refused())
+    check(plans, lambda f: (chance(f) >= 0.5) & (other.predict_proba(f)[:, 1] >= 0.5))
+    assert plans.summary["queries"].sum() == plans.settings["model_rows"]
+
+
+def test_a_model_that_changes_its_rows_changes_nothing_here() -> None:
+    def rude(frame: pd.DataFrame) -> Any:
+        answer = chance(frame)
+        frame["age"] = 0
+        return answer
+
+    assert recourse(rude).recommend(refused()).options.equals(recourse().recommend(refused()).options)
+    assert SCHEMA.names == tuple(TRAIN.columns)

@@ -1,0 +1,79 @@
+"""Same seed, same plans, in this process or another; the index is kept as it came."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leastways.recourse import facade
+from tests.recourse.bank import recourse, refused
+
+PEOPLE = refused(8)
+CODE = """
+from tests.recourse.bank import recourse, refused
+print(recourse(method={method!r}, random_state=5).recommend(refused(8)).to_json())
+"""
+
+
+@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+def test_another_process_gives_the_same_plans(method: str) -> None:
+    here = recourse(method=method, random_state=5).recommend(PEOPLE).to_json()
+    there = subprocess.run(
+        [sys.executable, "-c", CODE.format(method=method)], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
+    assert there.stdout.strip() == here
+
+
+def test_the_size_of_a_chunk_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = recourse().recommend(PEOPLE)
+    monkeypatch.setattr(facade, "_CHUNK_BYTES", 1)  # one person at a time
+    single = recourse().recommend(PEOPLE)
+    assert single.settings["model_calls"] > whole.settings["model_calls"]
+    pd.testing.assert_frame_equal(single.options, whole.options)
+    pd.testing.assert_frame_equal(single.summary, whole.summary)
+
+
+def test_seeds_matter() -> None:
+    first, second = (recourse(random_state=seed).recommend(PEOPLE) for seed in (0, 1))
+    assert not first.options.equals(second.options)
+    assert recourse(random_state=1).recommend(PEOPLE) == second
+
+
+def test_labels_do_not_matter_but_rows_do() -> None:
+    """A person's plan depends on their row, so two people in the same state get the same options."""
+    people = pd.concat([PEOPLE.iloc[[0, 0]], PEOPLE.iloc[[1]]]).set_axis(["one", "two", "other"], axis=0)
+    plans = recourse().recommend(people)
+    assert plans["one"].options == plans["two"].options
+    assert plans["one"].options != plans["other"].options
+
+
+INDEXES: list[Any] = [
+    pd.Index([30, 10, 20, 80, 70, 60, 50, 40]),
+    pd.Index(list("hgfedcba"), name="customer"),
+    pd.Index([0.5, 1.5, 2.5, -1.0, 4.0, 5.0, 6.0, 7.0]),
+    pd.date_range("2020-01-01", periods=8, tz="UTC"),
+    pd.CategoricalIndex(list("hgfedcba")),
+]
+
+
+@pytest.mark.parametrize("index", INDEXES, ids=lambda i: type(i).__name__ + str(i.dtype))
+def test_the_index_is_kept(index: Any) -> None:
+    plans = recourse().recommend(PEOPLE.set_axis(index, axis=0))
+    pd.testing.assert_index_equal(plans.summary.index, index)
+    pd.testing.assert_index_equal(plans.people.index, index)
+    assert [plan.person for plan in plans] == index.tolist()
+    assert plans.options["person"].dtype == index.dtype
+    assert plans.options["person"].unique().tolist() == index.tolist()
+    assert type(plans).from_json(plans.to_json()) == plans
+
+
+def test_people_in_the_end_are_people_as_given() -> None:
+    given = PEOPLE[["sex", "job", "school", "income", "age"]]
+    plans = recourse().recommend(given)
+    pd.testing.assert_frame_equal(plans.people, PEOPLE)
+    np.testing.assert_array_equal(plans.options.dtypes[PEOPLE.columns], PEOPLE.dtypes)

@@ -1,0 +1,246 @@
+"""Every person gets a status, a reason where there is one, and never costs the others theirs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from leastways import Preferences, RecoursePlans
+from leastways.errors import DataError, ModelError, PreferenceError, SettingError
+from leastways.schema import Linked
+from tests.recourse.bank import SCHEMA, chance, recourse, refused
+
+PEOPLE = refused()
+
+
+def statuses(plans: RecoursePlans) -> list[str]:
+    return list(plans.summary["status"])
+
+
+def test_found() -> None:
+    plans = recourse().recommend(PEOPLE)
+    assert statuses(plans) == ["found"] * 6
+    assert plans.summary["reason"].tolist() == [""] * 6
+    assert (plans.summary["queries"] == 60).all()
+
+
+def test_already_positive_costs_one_question() -> None:
+    plans = recourse(threshold=1e-9).recommend(PEOPLE)
+    assert statuses(plans) == ["already_positive"] * 6
+    assert (plans.summary["queries"] == 1).all()
+    assert len(plans.options) == 0
+    assert plans.changes.empty
+    assert plans.settings["model_rows"] == 6
+
+
+def test_none_exists_where_nothing_can_move() -> None:
+    fixed = SCHEMA.update({name: {"direction": "fixed"} for name in SCHEMA.names})
+    plans = recourse(schema=fixed).recommend(PEOPLE)
+    assert statuses(plans) == ["none_exists"] * 6
+    assert plans.summary["reason"].str.contains("nothing this person may change").all()
+    assert (plans.summary["queries"] == 1).all()
+
+
+def test_none_exists_for_one_who_is_at_the_end_of_what_they_would_change() -> None:
+    people = PEOPLE.assign(school=["high", *PEOPLE["school"][1:]])
+    plans = recourse(threshold=0.9).recommend(people, preferences=Preferences(editable=["school"]))
+    assert statuses(plans)[0] == "none_exists"
+    assert "none_exists" not in statuses(plans)[1:] or (people["school"][1:] == "high").any()
+
+
+@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+def test_none_found_within_the_budget(method: str) -> None:
+    plans = recourse(lambda frame: np.zeros(len(frame)), method=method).recommend(PEOPLE)
+    assert statuses(plans) == ["none_found"] * 6
+    assert (plans.summary[["covered", "satisfied"]] == 0).all(axis=None)
+    assert (plans.summary["queries"] == 60).all()
+
+
+def test_a_budget_of_one_asks_only_about_the_person() -> None:
+    plans = recourse(budget=1, n_options=1).recommend(PEOPLE)
+    assert statuses(plans) == ["none_found"] * 6
+    assert plans.settings["model_rows"] == 6
+
+
+def test_rules_that_leave_no_way_end_the_search() -> None:
+    schema = SCHEMA.update({n: {"direction": "fixed"} for n in ("income", "job", "school")}, age={"direction": "any"})
+    stuck = schema.update(
+        income={"direction": "any"}, rules=[Linked("age", "income", 1e9), Linked("income", "age", 1e-9)]
+    )
+    plans = recourse(schema=stuck.update(income={"direction": "up"}, age={"direction": "up"})).recommend(PEOPLE)
+    assert set(statuses(plans)) <= {"none_found", "found"}
+
+
+BAD: dict[str, tuple[str, Any, str]] = {
+    "outside": ("age", 999, "column 'age': 999 is outside the grid; allowed: a whole number from 18 to 58"),
+    "missing": ("income", np.nan, "column 'income': nan is missing; allowed: a number from"),
+    "unseen": ("job", "nurze", "column 'job': 'nurze' is not a known category.*Did you mean 'nurse'?"),
+    "fraction": ("age", 20.5, "column 'age': 20.5 is not a whole number"),
+    "text": ("income", "lots", "column 'income': 'lots' is not a number"),
+}
+
+
+@given(st.dictionaries(st.integers(0, 5), st.sampled_from(sorted(BAD)), max_size=5))
+@settings(max_examples=30)
+def test_bad_rows_never_stop_the_others(bad: dict[int, str]) -> None:
+    people = PEOPLE.astype(object)
+    for place, what in bad.items():
+        people.loc[f"c{place}", BAD[what][0]] = BAD[what][1]
+    rec = recourse(budget=20, n_costs=10)
+    good, plans = rec.recommend(PEOPLE), rec.recommend(people)
+    assert plans.summary.index.equals(PEOPLE.index)
+    for place, label in enumerate(PEOPLE.index):
+        if place in bad:
+            assert plans[label].status == "invalid_input"
+            assert re.search(BAD[bad[place]][2], plans[label].reason)
+            assert plans[label].queries == 0
+        else:
+            assert (plans[label].options, plans[label].status) == (good[label].options, good[label].status)
+
+
+def test_several_faults_of_one_row_are_all_named() -> None:
+    people = PEOPLE.assign(age=[999, *PEOPLE["age"][1:]], job=["?", *PEOPLE["job"][1:]])
+    reason = recourse().recommend(people)["c0"].reason
+    assert "column 'age': 999" in reason
+    assert "column 'job': '?'" in reason
+
+
+def test_only_bad_rows() -> None:
+    plans = recourse().recommend(PEOPLE.assign(age=999))
+    assert statuses(plans) == ["invalid_input"] * 6
+    assert plans.settings["model_rows"] == 0
+    assert RecoursePlans.from_json(plans.to_json()) == plans
+
+
+@pytest.mark.parametrize(
+    ("people", "message"),
+    [
+        (PEOPLE.drop(columns="age"), "missing columns: 'age'"),
+        (PEOPLE.assign(shoe=1), "unknown columns: 'shoe'"),
+        (PEOPLE.iloc[:0], "no rows"),
+        (PEOPLE.set_axis(["x"] * 6, axis=0), "must be unique; twice or more: 'x'"),
+        (PEOPLE.set_axis(pd.MultiIndex.from_product([[1, 2], [1, 2, 3]])), "the index names people, but has 2 levels"),
+        (PEOPLE.assign(age="young"), "row 'c0', column 'age': 'young' is not a number"),
+        (PEOPLE["age"], "expected a pandas DataFrame"),
+    ],
+)
+def test_faults_of_the_whole_table_raise(people: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        recourse().recommend(people)
+
+
+def raising(frame: pd.DataFrame) -> NDArray[np.float64]:
+    raise RuntimeError("disk on fire")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (raising, "raised RuntimeError: disk on fire"),
+        (lambda frame: np.full(len(frame), np.nan), "returned nan as a probability"),
+        (lambda frame: np.full(len(frame), 1.5), r"returned 1.5 as a probability, which must lie in \[0, 1\]"),
+        (lambda frame: np.zeros(len(frame) + 1), "for each of the 1 rows, not ndarray of float64 with shape"),
+        (lambda frame: None, "not NoneType"),
+    ],
+)
+def test_a_model_that_always_fails_raises_with_the_rows(model: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message) as caught:
+        recourse(model).recommend(PEOPLE)
+    assert caught.value.rows is not None
+    assert list(caught.value.rows.columns) == list(SCHEMA.names)
+    assert "age=" in str(caught.value)
+
+
+@pytest.mark.parametrize("fault", ["raise", "nan"])
+def test_a_model_that_fails_on_one_person_as_they_are(fault: str) -> None:
+    sore = PEOPLE["income"].iloc[2]
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        hurt = (frame["income"] == sore).to_numpy() & (frame["age"] == PEOPLE["age"].iloc[2]).to_numpy()
+        if fault == "raise" and hurt.any():
+            raise RuntimeError("no such customer")
+        return np.where(hurt, np.nan, chance(frame))
+
+    plans, well = recourse(model).recommend(PEOPLE), recourse().recommend(PEOPLE)
+    assert statuses(plans)[2] == "invalid_input"
+    assert "the model failed on this row" in plans["c2"].reason
+    for label in PEOPLE.index.drop("c2"):
+        assert plans[label] == well[label]
+    assert plans.failed_rows["person"].tolist() == ["c2"]
+    assert plans.summary["queries"].sum() == plans.settings["model_rows"]
+
+
+@pytest.mark.parametrize("fault", ["raise", "nan", "shape"])
+@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+def test_a_model_that_starts_failing_keeps_what_was_found(method: str, fault: str) -> None:
+    """From the fourth call on, rows of men fail: they keep their options, women go on."""
+    calls = 0
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        nonlocal calls
+        calls += 1
+        hurt = (frame["sex"] == "m").to_numpy() & (calls > 3)
+        if fault == "raise" and hurt.any():
+            raise RuntimeError("out of memory")
+        if fault == "shape" and hurt.any():
+            return np.zeros(len(frame) + 1)
+        return np.where(hurt, np.nan, chance(frame))
+
+    plans, well = recourse(model, method=method).recommend(PEOPLE), recourse(method=method).recommend(PEOPLE)
+    for label, sex in PEOPLE["sex"].items():
+        if sex == "f":
+            assert plans[label] == well[label]
+        else:
+            assert plans[label].status in ("partial", "none_found")
+            assert "stopped early because the model failed" in plans[label].reason
+            assert plans[label].queries < 60
+            assert (plans[label].status == "partial") == bool(plans[label].options)
+            assert label in plans.failed_rows["person"].tolist()
+    assert "partial" in statuses(plans)
+    assert plans.summary["queries"].sum() == plans.settings["model_rows"]
+    assert RecoursePlans.from_json(plans.to_json()) == plans
+
+
+def test_preferences_of_one_person_may_be_bad() -> None:
+    said = {"c1": Preferences(editable=["sex"]), "c2": Preferences(editable=["income"])}
+    plans = recourse().recommend(PEOPLE, preferences=said)
+    assert statuses(plans)[1] == "invalid_input"
+    assert plans["c1"].reason.startswith("preferences: editable names 'sex', which is fixed")
+    assert {c.feature for o in plans["c2"].options for c in o.changes} <= {"income"}
+    assert plans["c0"] == recourse().recommend(PEOPLE)["c0"]
+
+
+def test_a_shared_cost_table_may_lack_one_persons_value() -> None:
+    jobs = ["clerk", "cook"]
+    table = pd.DataFrame([[0, 0.5], [0.5, 0]], index=jobs, columns=jobs)
+    people = PEOPLE.assign(job=["nurse", "cook", "clerk", "cook", "cook", "cook"])
+    plans = recourse().recommend(people, preferences=Preferences(costs={"job": table}))
+    assert statuses(plans)[0] == "invalid_input"
+    assert "no row for the present value 'nurse'" in plans["c0"].reason
+    assert "invalid_input" not in statuses(plans)[1:]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (Preferences(editable=["sex"]), "editable names 'sex', which is fixed"),
+        (3, "preferences must be a Preferences object, or a mapping"),
+        ({"c9": Preferences()}, "name a person 'c9' who is not in the table"),
+        ({"c0": {"editable": ["age"]}}, "the preferences of 'c0' must be a Preferences object"),
+    ],
+)
+def test_faults_of_the_preferences_as_a_whole_raise(said: Any, message: str) -> None:
+    with pytest.raises(PreferenceError, match=message):
+        recourse().recommend(PEOPLE, preferences=said)
+
+
+def test_a_target_the_model_does_not_have() -> None:
+    with pytest.raises(SettingError, match="target='yes' can never equal a label"):
+        recourse(lambda frame: np.ones(len(frame), dtype=int), target="yes").recommend(PEOPLE)

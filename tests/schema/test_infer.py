@@ -1,0 +1,121 @@
+"""Kinds, grids and dtypes as a training table shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leastways.errors import DataError, SchemaError
+from leastways.schema import Feature, Schema
+
+
+def infer(values: Any, dtype: Any = None) -> Feature:
+    return Schema.infer(pd.DataFrame({"x": pd.Series(values, dtype=dtype)})).features[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "kind", "grid"),
+    [
+        ([3, 1, 5], "int64", "integer", (1, 2, 3, 4, 5)),
+        ([3, 1, 5], "uint8", "integer", (1, 2, 3, 4, 5)),
+        ([3, None, 5], "Int64", "integer", (3, 4, 5)),
+        ([2.0, 1.0, 5.0], "float64", "real", (1.0, 2.0, 5.0)),  # floats stay real, whole or not
+        ([2.5, np.nan, 1.0], "float64", "real", (1.0, 2.5)),
+        ([0.5, 1.5], "Float32", "real", (0.5, 1.5)),
+        ([True, False], "bool", "category", (False, True)),
+        ([True, None], "boolean", "category", (True,)),
+        (["b", "a", None, "b"], "str", "category", ("a", "b")),
+        (["b", "a"], "object", "category", ("a", "b")),
+        (["b", 2, None], "object", "category", (2, "b")),
+        ([7, 7], "int64", "integer", (7,)),
+        (["a"], "str", "category", ("a",)),
+    ],
+)
+def test_kinds_and_grids(values: Any, dtype: str, kind: str, grid: tuple[Any, ...]) -> None:
+    feature = infer(values, dtype)
+    assert (feature.kind, feature.values, feature.direction) == (kind, grid, "any")
+    assert feature.column_dtype == pd.Series(values, dtype=dtype).dtype
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_category_dtype_keeps_its_order_and_its_unused_categories(ordered: bool) -> None:
+    feature = infer(pd.Categorical(["hs", "none"], ["none", "hs", "ba"], ordered=ordered))
+    assert feature.kind == ("ordinal" if ordered else "category")
+    assert feature.values == ("none", "hs", "ba")
+    assert feature.categories_ordered is ordered
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=400))
+def test_a_real_grid_has_at_most_100_observed_points_and_both_ends(values: list[float]) -> None:
+    grid = infer(values, "float64").values
+    assert len(grid) <= 100
+    assert set(grid) <= set(values)
+    assert grid[0] == min(values)
+    assert grid[-1] == max(values)
+    if len(set(values)) <= 100:
+        assert set(grid) == set(values)
+
+
+def test_a_quantile_grid_is_even_in_rank() -> None:
+    values = np.random.default_rng(0).lognormal(0, 2, 5000)
+    ranks = np.searchsorted(np.sort(values), infer(values).values)
+    np.testing.assert_allclose(np.diff(ranks), 5000 / 99, atol=1.5)
+
+
+@given(st.integers(0, 2000), st.integers(-5000, 5000))
+def test_up_to_1000_integers_are_listed_and_more_become_quantiles(span: int, low: int) -> None:
+    feature = infer([low, low + span, low + span // 2])
+    assert feature.kind == "integer"
+    assert (feature.values[0], feature.values[-1]) == (low, low + span)
+    if span < 1000:
+        assert feature.values == tuple(range(low, low + span + 1))
+        assert not feature.open
+    else:
+        assert len(feature.values) <= 100
+        assert feature.open
+
+
+def test_target_and_order_of_columns() -> None:
+    schema = Schema.infer(pd.DataFrame({"b": [1], "y": [0], "a": ["x"]}), target="y")
+    assert schema.names == ("b", "a")
+    assert schema.target == "y"
+    assert schema.offsets.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("frame", "target", "message"),
+    [
+        (pd.DataFrame({"x": [1]}), "aproved", "no target column 'aproved'"),
+        (pd.DataFrame({"approved": [1], "x": [1]}), "aproved", "Did you mean 'approved'"),
+        (pd.DataFrame({"x": [np.nan]}), None, "column 'x' has no values"),
+        (pd.DataFrame({"x": [1.0, np.inf]}), None, "column 'x' holds infinite values"),
+        (pd.DataFrame({"x": [2**60]}), None, r"column 'x' holds integers beyond 2\*\*53"),
+        (pd.DataFrame({"x": [1j]}), None, "column 'x' holds complex numbers"),
+        (pd.DataFrame({"x": [[1]]}), None, r"column 'x' holds \[1\] \(list\)"),
+        (pd.DataFrame({"x": pd.cut([1.0, 2.0], 2)}), None, "column 'x' holds Interval"),
+        (pd.DataFrame({"x": pd.to_datetime(["2020-01-01"])}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": [str(i) for i in range(201)]}), None, "column 'x' has 201 different values"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), None, "columns occur twice: 'x'"),
+        (pd.DataFrame([[1, 2]]), None, "column names must be text; got 0, 1"),
+        (pd.DataFrame({"y": [1]}), "y", "at least one feature"),
+    ],
+)
+def test_what_cannot_be_a_feature_is_named(frame: pd.DataFrame, target: str | None, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        Schema.infer(frame, target=target)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(), pd.DataFrame({"x": []}), [1]])
+def test_nothing_to_infer_from(frame: Any) -> None:
+    with pytest.raises(DataError, match="at least one row"):
+        Schema.infer(frame)
+
+
+def test_numpy_scalars_in_an_object_column_become_plain_values() -> None:
+    feature = infer(np.array([np.int64(2), np.str_("a")], dtype=object), object)
+    assert [type(v) for v in feature.values] == [int, str]

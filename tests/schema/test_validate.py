@@ -1,0 +1,108 @@
+"""Every fault of a table, named with its column, row, value and what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leastways.errors import DataError
+from leastways.schema import Schema
+from tests.schema.frames import frames
+
+TRAIN = pd.DataFrame({"age": [18, 60], "debt": [0.0, 9.5], "job": ["cook", "nurse"], "y": [0, 1]})
+SCHEMA = Schema.infer(TRAIN, target="y")
+GOOD = pd.DataFrame({"age": [20, 30], "debt": [1.0, 2.0], "job": ["cook", "nurse"]}, index=["ann", "bob"])
+
+
+@given(frames())
+def test_the_table_a_schema_was_read_from_fits(frame: pd.DataFrame) -> None:
+    schema = Schema.infer(frame)
+    schema.validate(frame)
+    assert len(schema.problems(frame)) == 0
+
+
+def test_columns_may_come_in_any_order_with_the_target() -> None:
+    SCHEMA.validate(GOOD[["job", "debt", "age"]].assign(y=0))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("age", None, "nan is missing; allowed: a whole number from 18 to 60"),
+        ("age", 61, "61 is outside the grid; allowed: a whole number from 18 to 60"),
+        ("age", 17, "17 is outside the grid"),
+        ("age", 20.5, "20.5 is not a whole number; allowed: a whole number from 18 to 60"),
+        ("age", "20", "'20' is not a number"),
+        ("age", True, "True is not a number"),
+        ("debt", np.inf, "inf is outside the grid; allowed: a number from 0.0 to 9.5"),
+        ("debt", -np.inf, "-inf is outside the grid"),
+        ("debt", np.nan, "nan is missing"),
+        ("debt", "much", "'much' is not a number"),
+        ("job", "cok", "'cok' is not a known category; allowed: one of 'cook', 'nurse'. Did you mean 'cook'?"),
+        ("job", 3, "3 is not a known category"),
+        ("job", None, "None is missing; allowed: one of 'cook', 'nurse'"),
+        ("job", pd.NA, "<NA> is missing"),
+    ],
+)
+def test_a_bad_value_is_named_with_row_column_and_what_is_allowed(column: str, value: Any, message: str) -> None:
+    frame = GOOD.copy()
+    frame[column] = pd.Series([value, frame[column].iloc[1]], index=frame.index, dtype=object)
+    if value is None and column != "job":
+        frame[column] = frame[column].astype(float)
+    with pytest.raises(DataError) as caught:
+        SCHEMA.validate(frame)
+    assert f"row 'ann', column {column!r}: {message}" in str(caught.value)
+    assert caught.value.problems is not None
+    assert caught.value.problems[["row", "column"]].to_numpy().tolist() == [["ann", column]]
+
+
+@pytest.mark.parametrize(
+    "column", [pd.Categorical(["cook", "clown"]), pd.array(["cook", "clown"], dtype="string"), ["cook", "clown"]]
+)
+def test_unseen_categories_are_found_in_every_dtype(column: Any) -> None:
+    assert SCHEMA.problems(GOOD.assign(job=column))["row"].tolist() == ["bob"]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "float64", "float32", "object", "category"])
+def test_numbers_may_come_in_any_dtype(dtype: str) -> None:
+    SCHEMA.validate(GOOD.astype({"age": dtype}))
+
+
+@pytest.mark.parametrize(
+    ("frame", "messages"),
+    [
+        (GOOD.drop(columns="age"), ["missing columns: 'age'", "The schema has: 'age', 'debt', 'job'"]),
+        (GOOD.assign(shoe=1), ["unknown columns: 'shoe'", "Drop what the model does not use"]),
+        (GOOD.rename(columns={"age": "agee"}), ["missing columns: 'age'", "'agee'", "Did you mean 'age'"]),
+        (pd.concat([GOOD, GOOD[["age"]]], axis=1), ["columns occur twice: 'age'"]),
+        (GOOD.iloc[:0], ["no rows"]),
+        (GOOD.set_axis(["ann", "ann"]), ["must be unique; twice or more: 'ann'"]),
+        ([1], ["expected a pandas DataFrame, not list"]),
+        (GOOD["age"], ["expected a pandas DataFrame, not Series"]),
+    ],
+)
+def test_faults_of_the_whole_table(frame: Any, messages: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        SCHEMA.validate(frame)
+    assert all(message in str(caught.value) for message in messages)
+
+
+def test_all_faults_are_listed_and_the_first_few_shown() -> None:
+    frame = pd.DataFrame({"age": [20.5] * 9, "debt": [99.0] * 9, "job": "cook"}, index=range(100, 109))
+    problems = SCHEMA.problems(frame)
+    assert problems["row"].tolist() == sorted([*range(100, 109)] * 2)
+    assert problems["column"].tolist() == ["age", "debt"] * 9
+    with pytest.raises(DataError, match=r"row 100, column 'age'(.|\n)*and 13 more \(see error.problems\)"):
+        SCHEMA.validate(frame)
+
+
+@given(st.lists(st.sampled_from([0, 18, 60, 61, 20.5, np.nan]), min_size=1, max_size=20))
+def test_problems_are_exactly_the_rows_that_do_not_fit(ages: list[float]) -> None:
+    frame = pd.DataFrame({"age": ages, "debt": 1.0, "job": "cook"})
+    wrong = [i for i, age in enumerate(ages) if age not in (18, 60)]
+    assert SCHEMA.problems(frame)["row"].tolist() == wrong
