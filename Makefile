@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types benchmark clean
+.PHONY: help demo test lint types bare benchmark clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -20,6 +20,12 @@ lint: $(VENV)/.installed-test  ## ruff: style and formatting
 
 types: $(VENV)/.installed-test  ## mypy, strict
 	$(BIN)/mypy
+
+bare:            ## install the core alone in an environment of its own and use it
+	rm -rf build/bare
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/python -m pip install --quiet .
+	build/bare/bin/python tests/install/bare.py
 
 benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)
 	$(BIN)/python -m benchmarks.cols

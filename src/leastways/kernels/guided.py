@@ -21,8 +21,8 @@ from leastways.kernels.rules import RuleTables, repair
 from leastways.kernels.surrogate import chance, learn, lift_of, log_odds, solve, tabulate
 from leastways.kernels.tables import TIE, Tables, bounded, fill_row, linear_mean, objective_costs, reachable
 
-_COARSE = 24  # codes of a long grid that a knapsack looks at before it is refined
-_SWEEPS = 14
+COARSE = 24  # codes of a long grid that a knapsack looks at before it is refined
+_SWEEPS = 12
 
 
 class Guides(NamedTuple):
@@ -59,6 +59,10 @@ class Scratch(NamedTuple):
     weights: NDArray[np.float64]  # [D]
     places: NDArray[np.int64]  # [2 F]
     values: NDArray[np.float64]  # [2 F]
+    first_item: NDArray[np.int64]  # [F + 1]
+    item_code: NDArray[np.int32]  # [COARSE F]
+    item_cost: NDArray[np.float64]  # [COARSE F]
+    item_lift: NDArray[np.float64]  # [COARSE F]
 
 
 @compiled
@@ -127,6 +131,50 @@ def _mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
 
 
 @compiled
+def _list_items(
+    t: Tables,
+    p: int,
+    choices: NDArray[np.int32],  # [V]
+    n_choices: NDArray[np.int32],  # [F]
+    lift: NDArray[np.float64],  # [V]
+    m: int,
+    s: Scratch,
+) -> None:
+    """List the moves open to sample m with their cost and lift; of a long grid, evenly spaced ones."""
+    n = 0
+    for f in range(n_choices.shape[0]):
+        s.first_item[f] = n
+        if n_choices[f] < 2 or np.isnan(t.scores[p, m, f]):
+            continue
+        steps = min(n_choices[f], COARSE)
+        for k in range(steps):
+            j = choices[t.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
+            if j != t.start[p, f] and lift[t.offsets[f] + j] > 0.0:
+                s.item_code[n] = j
+                s.item_lift[n] = lift[t.offsets[f] + j]
+                s.item_cost[n] = _mean_cost(t, p, f, j, m)
+                n += 1
+    s.first_item[n_choices.shape[0]] = n
+
+
+@compiled
+def _take_items(t: Tables, p: int, price: float, s: Scratch, out: NDArray[np.int32]) -> float:
+    """Take the best move of each feature when lift is worth `price`; return the lift of them all."""
+    total = 0.0
+    for f in range(out.shape[0]):
+        best, pick = 0.0, -1
+        for k in range(s.first_item[f], s.first_item[f + 1]):
+            value = price * s.item_lift[k] - s.item_cost[k]
+            if value > best:
+                best, pick = value, k
+        out[f] = t.start[p, f]
+        if pick >= 0:
+            out[f] = s.item_code[pick]
+            total += s.item_lift[pick]
+    return total
+
+
+@compiled
 def knapsack(
     t: Tables,
     p: int,
@@ -135,61 +183,24 @@ def knapsack(
     lift: NDArray[np.float64],  # [V]
     m: int,
     need: float,  # log-odds to be gained
+    s: Scratch,
     out: NDArray[np.int32],  # [F] written
 ) -> bool:
     """Find the cheapest state for sample m that the surrogate accepts: a Lagrangian sweep, then trimming.
 
     A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`.
     """
-    F = out.shape[0]
+    _list_items(t, p, choices, n_choices, lift, m, s)
     low, high = 1e-3, 1e3
-    reached = False
-    for sweep in range(_SWEEPS):
-        price = 1e3 if sweep == 0 else math.sqrt(low * high)
-        total = 0.0
-        for f in range(F):
-            best, pick = 0.0, t.start[p, f]
-            if n_choices[f] > 1 and not np.isnan(t.scores[p, m, f]):
-                n = n_choices[f]
-                steps = min(n, _COARSE)
-                for k in range(steps):
-                    j = choices[t.offsets[f] + (k * (n - 1)) // max(steps - 1, 1)]
-                    if j == t.start[p, f]:
-                        continue
-                    value = price * lift[t.offsets[f] + j] - _mean_cost(t, p, f, j, m)
-                    if value > best:
-                        best, pick = value, j
-            out[f] = pick
-            if pick != t.start[p, f]:
-                total += lift[t.offsets[f] + pick]
-        if total >= need:
-            high = price
-            reached = True
-        else:
-            if sweep == 0:
-                return False
-            low = price
-        if high / low < 1.05:
-            break
-    if not reached:
+    if _take_items(t, p, high, s, out) < need:
         return False
-    # the last sweep may have fallen short: take the cheapest price that reached it
-    total = 0.0
-    for f in range(F):
-        best, pick = 0.0, t.start[p, f]
-        if n_choices[f] > 1 and not np.isnan(t.scores[p, m, f]):
-            n = n_choices[f]
-            steps = min(n, _COARSE)
-            for k in range(steps):
-                j = choices[t.offsets[f] + (k * (n - 1)) // max(steps - 1, 1)]
-                if j == t.start[p, f]:
-                    continue
-                value = high * lift[t.offsets[f] + j] - _mean_cost(t, p, f, j, m)
-                if value > best:
-                    best, pick = value, j
-        out[f] = pick
-        if pick != t.start[p, f]:
-            total += lift[t.offsets[f] + pick]
+    for _ in range(_SWEEPS):
+        price = math.sqrt(low * high)
+        if _take_items(t, p, price, s, out) >= need:
+            high = price
+        else:
+            low = price
+    total = _take_items(t, p, high, s, out)
     trim(t, p, choices, n_choices, lift, m, total - need, out)
     return True
 
@@ -360,17 +371,15 @@ def _candidates(
             n_valid += 1
     bad = s.row.copy()
     tries = 0
-    while n < C and tries < 3 * C:
+    while n < C and tries < 2 * C:
         tries += 1
         state, m = _bad_sample(g, p, bad, total, state)
         if tries % 2 == 0:
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
-            found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], s.codes[n])
+            found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], s, s.codes[n])
             if found:
-                state, found = repair(
-                    rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state
-                )
+                state, found = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
                 found = found and not same_state(s.codes[n], t.start[p])
         elif n_valid > 0:
             state, found = _local(t, rules, choices, n_choices, g, p, m, valid, n_valid, s.codes[n], state)
@@ -383,9 +392,7 @@ def _candidates(
 
 
 @compiled
-def _pick(
-    t: Tables, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: NDArray[np.int32]
-) -> int:
+def _pick(t: Tables, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: NDArray[np.int32]) -> int:
     """Choose up to `wanted` candidates greedily by expected gain, each counting on those before it; out [wanted, F]."""
     for c in range(n):
         s.value[c] = -1.0
@@ -476,7 +483,16 @@ def tell_guided(
             g.n_asked[p] += 1
             weight = 1.0 / (1.0 + 0.25 * g.odds[p, a] ** 2)
             learn(
-                t, p, g.columns, codes[last], g.odds[p, a] - g.now[p], weight, g.normal[p], g.moment[p], s.places, s.values
+                t,
+                p,
+                g.columns,
+                codes[last],
+                g.odds[p, a] - g.now[p],
+                weight,
+                g.normal[p],
+                g.moment[p],
+                s.places,
+                s.values,
             )
             if accepted[last] and reachable(t, p, codes[last]):
                 objective_costs(t, p, codes[last], s.row)

@@ -104,7 +104,8 @@ def simulate_people(
         Seed. A person's function depends on it and on their label alone, and never coincides with what a search draws.
     """
     encoded = schema.encode(people)
-    frame = check_columns(data.reset_index(drop=True), schema.features, schema.target)
+    table = data.reset_index(drop=True) if isinstance(data, pd.DataFrame) else data
+    frame = check_columns(table, schema.features, schema.target)
     model = CostModel.fit(schema, CostDistribution.of(costs), frame)
     keys = stream(keys_of_labels(encoded.index.tolist(), check_seed(random_state)), "hidden truth")
     told = by_place(encoded.index, preferences)

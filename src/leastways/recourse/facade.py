@@ -25,6 +25,7 @@ from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns
 from leastways.search import Problem, Questions, as_searcher, run_search
 from leastways.search.base import Searcher, check_count
+from leastways.search.loop import steady
 
 _CHUNK_BYTES = 400 * 2**20
 SATISFIED_BELOW = 1.0
@@ -156,14 +157,21 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         now, failed = meter.judge_by_group(self.schema.decode(people), np.arange(len(rows)))
         if len(failed) == len(crowd.encoded):
             raise next(iter(failed.values()))
-        outcome.note_present(rows, now, now >= self.threshold, failed)
+        outcome.note_present(rows, steady(now), now >= self.threshold, failed)
         refused = np.flatnonzero(now < self.threshold)
         if not len(refused):
             return
         people, told = people.take(refused), [crowd.preferences[r] for r in rows[refused]]
         samples = self.cost_model_.sample(people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost)
         stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
-        problem = Problem(samples, stream(keys[rows[refused]], "search"), self.n_options, self.budget - 1, now[refused], self.threshold)
+        problem = Problem(
+            samples=samples,
+            keys=stream(keys[rows[refused]], "search"),
+            n_options=self.n_options,
+            budget=self.budget - 1,  # the person's own row is spent
+            present=steady(now[refused]),
+            threshold=self.threshold,
+        )
         result = run_search(as_searcher(self.method), problem, self._judge(people, meter), self.threshold, report)
         figures = outcome.note_options(rows[refused], result, stuck)
         describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.guided import Guides, Scratch, ask_guided, choose_options, tell_guided
+from leastways.kernels.guided import COARSE, Guides, Scratch, ask_guided, choose_options, tell_guided
 from leastways.kernels.surrogate import columns_of, log_odds
 from leastways.kernels.tables import TIE
 from leastways.rng import stream
@@ -15,7 +15,7 @@ from leastways.search.base import Chosen, Problem, Questions, register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
 _LARGEST_ROUND = 100
-_CANDIDATES = 6  # made per question asked
+_CANDIDATES = 4  # made per question asked
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class GuidedRun:
             lift=np.zeros((P, V)),
             spread=np.ones(P),
         )
-        C = max(64, _CANDIDATES * self.round)
+        C = max(24, _CANDIDATES * self.round)
         self.scratch = Scratch(
             codes=np.zeros((C + 1, F), np.int32)[:C],
             costs=np.empty((C, M)),
@@ -75,6 +75,10 @@ class GuidedRun:
             weights=np.empty(D),
             places=np.empty(2 * F, np.int64),
             values=np.empty(2 * F),
+            first_item=np.empty(F + 1, np.int64),
+            item_code=np.empty(COARSE * F, np.int32),
+            item_cost=np.empty(COARSE * F),
+            item_lift=np.empty(COARSE * F),
         )
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
