@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import percentileofscore
 
 from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences
 from leastways.errors import PreferenceError
@@ -102,6 +103,26 @@ def test_costs_follow_the_scores_and_alpha_given() -> None:
         for value, cost in costs_of(samples, p, "hours").items():
             steps = (value - hours) / (60 - hours) if value > hours else (hours - value) / (hours - 10)
             np.testing.assert_allclose(cost, 0.7 * steps, atol=1e-12)
+
+
+def test_percentile_costs_follow_the_fitted_data() -> None:
+    """Mean rank for numbers, cumulative share in the declared order for ordinals."""
+    samples = sample(Preferences(scores={"hours": 0.3, "school": 0.7}, alpha=0.0), noise_std=0.0)
+    share = TRAIN["school"].value_counts(normalize=True)[["none", "mid", "high"]].cumsum()
+    for p, (hours, school) in enumerate(zip(PEOPLE["hours"], PEOPLE["school"], strict=True)):
+        for value, cost in costs_of(samples, p, "school").items():
+            np.testing.assert_allclose(cost, 0.3 * abs(share[value] - share[school]), atol=1e-12)
+        for value, cost in costs_of(samples, p, "hours").items():
+            ranks = [percentileofscore(TRAIN["hours"], x, kind="rank") / 100 for x in (value, hours)]
+            np.testing.assert_allclose(cost, 0.7 * abs(ranks[0] - ranks[1]), atol=1e-12)
+
+
+def test_a_feature_with_stated_costs_is_open_beside_the_scored_ones() -> None:
+    samples = sample(Preferences(scores={"hours": 1.0}, costs={"job": {"nurse": 0.5, "cook": 0.5, "clerk": 0.5}}))
+    t = samples.tables
+    jobs = slice(t.offsets[SCHEMA.position("job")], t.offsets[SCHEMA.position("job") + 1])
+    assert t.allowed[:, jobs].all()
+    assert not t.allowed[:, t.offsets[SCHEMA.position("school")] :][:, :3].all()
 
 
 def test_what_is_not_editable_is_out_of_reach() -> None:

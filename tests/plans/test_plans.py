@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leastways.plans import STATUSES
 from leastways.plans.wording import change_text, value_text
 from leastways.schema import Feature
-from tests.plans.made import OPTIONS, PEOPLE, SCHEMA, SUMMARY, plans
+from tests.plans.made import FAILED, OPTIONS, PEOPLE, SCHEMA, SUMMARY, plans
 
 
 def test_changes_list_exactly_what_differs_from_the_present() -> None:
@@ -132,8 +132,9 @@ def test_values_in_words(value: object, unit: str, text: str) -> None:
     assert value_text(feature, value) == text
 
 
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_a_change_never_reads_as_no_change(before: float, after: float) -> None:
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6) | st.none())
+def test_a_change_never_reads_as_no_change(before: float, after: float | None) -> None:
+    after = float(np.nextafter(before, 2e6)) if after is None else after
     feature = Feature("x", "real", (-1e6, 1e6), dtype="float64")
     text = change_text(feature, before, after)
     if before != after:
@@ -147,5 +148,7 @@ def test_equality() -> None:
     assert plans() != plans(settings={"n_options": 5})
     assert plans() != plans(summary=SUMMARY.assign(queries=0))
     assert plans() != plans(options=OPTIONS.iloc[:2])
+    assert plans() != plans(failed_rows=FAILED.iloc[:0])
+    assert plans() != plans(people=PEOPLE.assign(owner=True))
     assert plans() != plans(schema=SCHEMA.update(debt={"direction": "up"}))
     assert plans() != "plans"

@@ -46,7 +46,7 @@ def test_parameters_are_read_and_set() -> None:
 
 def test_a_clone_keeps_the_fitted_model_and_is_not_fitted_itself() -> None:
     model = LogisticRegression().fit(TRAIN[["age", "income"]], TRAIN["age"] > 40)
-    rec = Recourse(model, SCHEMA, method=COLS(gain="paper"), target=True).fit(TRAIN)
+    rec = Recourse(model, SCHEMA, method=COLS(gain="paper"), n_costs=20, budget=40, target=True).fit(TRAIN)
     copy = clone(rec)
     assert copy.model is model
     assert copy.get_params(deep=False) == rec.get_params(deep=False)

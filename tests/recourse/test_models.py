@@ -81,11 +81,11 @@ def test_categories_keep_their_codes() -> None:
     """Boosted trees split on category codes: an option decoded with other codes would be another person."""
     lightgbm = pytest.importorskip("lightgbm")
     for model in (
-        lightgbm.LGBMClassifier(n_estimators=20, verbose=-1),
-        HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=20),
+        lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1),
+        HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=5),
     ):
         model.fit(as_categories(TRAIN), YES)
-        rec = Recourse(model, category_schema(), n_options=3, budget=60, n_costs=20).fit(as_categories(TRAIN))
+        rec = Recourse(model, category_schema(), n_options=3, budget=40, n_costs=20).fit(as_categories(TRAIN))
         plans = rec.recommend(as_categories(refused()))
         check(plans, lambda f, m=model: m.predict_proba(f)[:, 1] >= 0.5)
         assert plans.options["school"].dtype == as_categories(TRAIN)["school"].dtype

@@ -74,6 +74,18 @@ def frames(draw: st.DrawFn, max_rows: int = 6) -> pd.DataFrame:
 
 
 @st.composite
+def people_of(draw: st.DrawFn, frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """The rows of a table, moved off its grid wherever a feature allows values between two points."""
+    people = frame.copy()
+    for feature in schema.features:
+        if feature.open:
+            low, high = feature.array[[0, -1]]
+            between = st.integers(int(low), int(high)) if feature.whole else st.floats(low, high)
+            people[feature.name] = feature.to_column(feature.as_held(_some(draw, between, len(frame))))
+    return people
+
+
+@st.composite
 def schemas(draw: st.DrawFn) -> Schema:
     """A schema with any mix of kinds, grids, directions, labels and rules."""
     names = draw(st.lists(texts, min_size=2, max_size=5, unique=True))

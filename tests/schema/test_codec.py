@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from leastways.schema import Feature, Schema
 from leastways.schema.codec import levels_of, slots_used
-from tests.schema.frames import frames
+from tests.schema.frames import frames, people_of
 
 
 @given(frames())
@@ -28,12 +28,8 @@ def test_decode_undoes_encode(frame: pd.DataFrame) -> None:
 @given(frames(), st.data())
 def test_a_value_between_grid_points_is_never_rounded_away(frame: pd.DataFrame, data: st.DataObject) -> None:
     """People need not stand on the grid that the training table gave."""
-    schema, people = Schema.infer(frame), frame.copy()
-    for feature in schema.features:
-        if feature.kind == "real":
-            low, high = feature.array[[0, -1]]
-            drawn = data.draw(st.lists(st.floats(low, high), min_size=len(frame), max_size=len(frame)))
-            people[feature.name] = feature.to_column(feature.as_held(drawn))
+    schema = Schema.infer(frame)
+    people = data.draw(people_of(frame, schema))
     encoded = schema.encode(people)
     assert_frame_equal(schema.decode(encoded), people)
     assert (encoded.codes < slots_used(schema.features, encoded)).all()
@@ -41,34 +37,50 @@ def test_a_value_between_grid_points_is_never_rounded_away(frame: pd.DataFrame, 
 
 @given(frames(), st.data())
 def test_options_decode_to_values_that_encode_to_them(frame: pd.DataFrame, data: st.DataObject) -> None:
-    """Any code in a person's grid stands for one value there, and back."""
+    """Every code in a person's grid stands for one value there, the grid's points and their own, and back."""
     schema = Schema.infer(frame)
-    encoded = schema.encode(frame)
+    people = data.draw(people_of(frame, schema))
+    encoded = schema.encode(people)
     used = slots_used(schema.features, encoded)
-    rows = np.repeat(np.arange(len(frame)), 3)
-    codes = np.array(
-        [[data.draw(st.integers(0, int(n) - 1)) for n in used[row]] for row in rows], dtype=np.int32
-    ).reshape(len(rows), -1)
-    options = schema.decode(codes, encoded, rows)
-    assert_frame_equal(options.iloc[:0], frame.iloc[:0].reset_index(drop=True))  # the same dtypes
-    np.testing.assert_array_equal(schema.encode_options(options, encoded, rows), codes)
+    for f, feature in enumerate(schema.features):
+        rows = np.repeat(np.arange(len(people)), used[:, f])
+        codes = encoded.codes[rows]
+        codes[:, f] = np.concatenate([np.arange(n) for n in used[:, f]])
+        options = schema.decode(codes, encoded, rows)
+        assert_frame_equal(options.iloc[:0], people.iloc[:0].reset_index(drop=True))  # the same dtypes
+        np.testing.assert_array_equal(schema.encode_options(options, encoded, rows), codes)
+        for p in range(len(people)):
+            offered = options[feature.name][rows == p].tolist()
+            if feature.numeric:
+                assert offered == sorted({*feature.held.tolist(), people[feature.name].tolist()[p]})
+            else:
+                assert offered == list(feature.values)
 
 
-@given(frames())
-def test_levels_rise_with_codes(frame: pd.DataFrame) -> None:
+@given(frames(), st.data())
+def test_levels_rise_with_codes(frame: pd.DataFrame, data: st.DataObject) -> None:
     """Own values stand in their place, so a higher code is a higher number."""
     schema = Schema.infer(frame)
-    encoded = schema.encode(frame)
+    people = data.draw(people_of(frame, schema))
+    encoded = schema.encode(people)
     used = slots_used(schema.features, encoded)
     for f, levels in enumerate(levels_of(schema.features, encoded)):
-        for p in range(len(frame)):
+        for p in range(len(people)):
             mine = levels[p, : used[p, f]]
             assert (np.diff(mine) > 0).all()
             if schema.features[f].numeric:
-                assert mine[encoded.codes[p, f]] == frame.iloc[:, f].astype(float).iloc[p]
+                assert mine[encoded.codes[p, f]] == people.iloc[:, f].astype(float).iloc[p]
 
 
 STEPPED = Feature("x", "real", (0.0, 0.1, 0.2), dtype="float32")
+
+
+def test_a_value_in_neither_grid_nor_person_has_no_code() -> None:
+    schema = Schema.infer(pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}))
+    people = schema.encode(pd.DataFrame({"x": [1.5, 2.0], "y": ["a", "b"]}))
+    options = pd.DataFrame({"x": [1.5, 1.7, 1.5, 2.0], "y": ["b", "a", "a", "c"]})
+    codes = schema.encode_options(options, people, np.array([0, 0, 1, 1]))
+    assert codes.tolist() == [[1, 1], [-1, 0], [-1, 0], [1, -1]]
 
 
 def test_a_short_float_on_a_step_is_that_grid_point() -> None:
@@ -79,6 +91,8 @@ def test_a_short_float_on_a_step_is_that_grid_point() -> None:
     assert (encoded.inserted_at == -1).all()
     doubled = Schema((STEPPED,)).encode(frame.assign(x=[0.0, 0.1, 0.2]))
     np.testing.assert_array_equal(doubled.codes, encoded.codes)
+    back = Schema((STEPPED,)).encode_options(frame, encoded, np.arange(3))
+    np.testing.assert_array_equal(back, encoded.codes)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ class Preferences:
         Values they accept: ``(low, high)`` for numbers, a list for categories. Staying is always accepted.
     costs
         A cost table for a feature: ``{value: cost}`` from where they are now, or a DataFrame with a row per present
-        and a column per future value. Costs lie in [0, 1] or are infinite; values left out are infinite.
+        and a column per future value. Costs lie in [0, 1] or are infinite; values left out are infinite. Numbers
+        must be points of the feature's grid.
     """
 
     editable: Sequence[str] | None = None

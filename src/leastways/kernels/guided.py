@@ -50,10 +50,11 @@ class Scratch(NamedTuple):
     """Room for one person's round."""
 
     codes: NDArray[np.int32]  # [C, F]
-    costs: NDArray[np.float64]  # [C, M]
+    costs: NDArray[np.float64]  # [C, S] rough costs under the first S samples, enough to rank candidates
     value: NDArray[np.float64]  # [C]
     odds: NDArray[np.float64]  # [C] guessed chance of acceptance
-    lowest: NDArray[np.float64]  # [M]
+    lowest: NDArray[np.float64]  # [S]
+    rough: NDArray[np.float64]  # [S]
     row: NDArray[np.float64]  # [M]
     factor: NDArray[np.float64]  # [D, D]
     weights: NDArray[np.float64]  # [D]
@@ -89,7 +90,8 @@ def is_new(seen: NDArray[np.uint64], h: np.uint64, enter: bool) -> bool:
 
 @compiled
 def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], row: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Write a state's bounded costs [M] without the noise of ordered features: near enough to rank candidates."""
+    """Write a state's bounded costs under the first S samples (out [S]), without the noise of ordered features."""
+    S = out.shape[0]
     fill(out, 0.0)
     for f in range(codes.shape[0]):
         j, i = codes[f], t.start[p, f]
@@ -100,7 +102,7 @@ def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], row: NDArray[np.floa
             if not t.ready[p, v]:
                 fill_row(t, p, f, j)
             cells = t.cells[p, v]
-            for m in range(out.shape[0]):
+            for m in range(S):
                 out[m] += cells[m]
             continue
         linear = linear_mean(i, j, t.used[p, f])
@@ -108,11 +110,13 @@ def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], row: NDArray[np.floa
         fill(row, np.inf)
         for e in range(t.n_editors[p, f]):
             m = t.editors[p, f, e]
+            if m >= S:
+                break
             row[m] = max(1.0 - t.scores[p, m, f], TIE) * (t.alpha[p, m] * linear + (1.0 - t.alpha[p, m]) * share)
-        for m in range(out.shape[0]):
+        for m in range(S):
             out[m] += row[m]
     ceiling = t.uncovered_cost
-    for m in range(out.shape[0]):
+    for m in range(S):
         out[m] = bounded(out[m], ceiling)
 
 
@@ -399,10 +403,11 @@ def _pick(t: Tables, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: ND
         h = state_hash(s.codes[c])
         if not is_new(g.seen[p], h, False) or not reachable(t, p, s.codes[c]):
             continue
-        mean_costs(t, p, s.codes[c], s.row, s.costs[c])
+        mean_costs(t, p, s.codes[c], s.rough, s.costs[c])
         s.odds[c] = max(chance(g.now[p] + lift_of(t, p, g.lift[p], s.codes[c]), g.spread[p]), 0.02)
         s.value[c] = s.odds[c] * add_gain(s.costs[c], g.lowest[p], t.weights[p])
-    copy(g.lowest[p], s.lowest)
+    for m in range(s.lowest.shape[0]):
+        s.lowest[m] = g.lowest[p, m]
     made = 0
     while made < wanted:
         best = 0.0

@@ -106,7 +106,8 @@ class RecoursePlans:
         samples that can reach it), best_for (share of samples for which it is the cheapest).
     summary : DataFrame
         A row per person, with the people's index: status, n_options, covered, emc (mean cost over covered samples),
-        satisfied (share of samples under 1), queries, probability (now), reason.
+        satisfied (share of samples under 1), queries (rows the model answered), probability (now), reason. Covered, emc
+        and satisfied are NaN for people for whom no search was made.
     people : DataFrame
         The people as they were given.
     failed_rows : DataFrame
@@ -234,7 +235,10 @@ class RecoursePlans:
         return head.merge(self.options.astype(whole), on="person", how="left")
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back equal plans."""
+        """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back equal plans.
+
+        Only what JSON has no form for in a row that could not be used (a list, say) comes back as its text.
+        """
         text = json.dumps(
             {
                 "format": _FORMAT,

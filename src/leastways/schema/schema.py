@@ -79,8 +79,9 @@ class Schema:
     ) -> Schema:
         """Return a schema with some features changed.
 
-        Settings: direction, order, kind, values, grid, min, max, step, label, unit. Features whose name is no Python
-        word go into a mapping: ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
+        Settings: direction, order, kind, values, grid, min, max, step, label, unit; `max` is always a point of the
+        grid, on a step or not. Features whose name is no Python word go into a mapping:
+        ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
         """
         wanted = {**(settings or {}), **features}
         for name in wanted:

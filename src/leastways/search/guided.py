@@ -15,6 +15,7 @@ from leastways.search.base import Chosen, Problem, Questions, register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
 _LARGEST_ROUND = 100
+_RANKING_SAMPLES = 256  # candidates are ranked on so many of the samples; the answers count on all
 _CANDIDATES = 4  # made per question asked
 
 
@@ -63,13 +64,15 @@ class GuidedRun:
             lift=np.zeros((P, V)),
             spread=np.ones(P),
         )
+        S = min(M, _RANKING_SAMPLES)
         C = max(24, _CANDIDATES * self.round)
         self.scratch = Scratch(
             codes=np.zeros((C + 1, F), np.int32)[:C],
-            costs=np.empty((C, M)),
+            costs=np.empty((C, S)),
             value=np.empty(C),
             odds=np.empty(C),
-            lowest=np.empty(M),
+            lowest=np.empty(S),
+            rough=np.empty(S),
             row=np.empty(M),
             factor=np.zeros((D, D)),
             weights=np.empty(D),

@@ -1,0 +1,186 @@
+"""The paper's row of measures on plans made by hand, judged by hidden costs that are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leastways import Preferences, Recourse, RecoursePlans, Schema, evaluate, simulate_people
+from leastways.errors import DataError, PreferenceError, SettingError
+from leastways.metrics import SimulatedPeople, evaluate_people
+
+TRAIN = pd.DataFrame({"hours": [0, 10], "debt": [0.0, 4.0], "job": ["a", "b"]})
+SCHEMA = Schema.infer(TRAIN).update(debt={"grid": [0.0, 1.0, 2.0, 3.0, 4.0]})
+PEOPLE = pd.DataFrame({"hours": [0, 0, 0, 0], "debt": [0.0, 0.0, 0.0, 0.0], "job": "a"}, index=list("wxyz"))
+# what a change costs everybody: an hour 0.05, each unit of debt 0.25, another job more than anybody has
+TABLE = {"hours": {h: h / 20 for h in range(11)}, "debt": {d: d / 4 for d in range(5)}, "job": {"a": 0.0}}
+TRUTH = simulate_people(PEOPLE, SCHEMA, TRAIN, preferences=Preferences(costs=TABLE))
+
+
+def made(options: list[tuple[Any, ...]], statuses: list[str] | None = None, n_options: int = 4) -> RecoursePlans:
+    """Make plans whose options are (person, hours, debt, job)."""
+    table = pd.DataFrame(options, columns=["person", "hours", "debt", "job"])
+    counts = table["person"].value_counts().reindex(PEOPLE.index, fill_value=0)
+    status = statuses or ["found" if n else "none_found" for n in counts]
+    summary = pd.DataFrame({"status": status, "n_options": counts.to_numpy()}, index=PEOPLE.index)
+    return RecoursePlans(SCHEMA, PEOPLE, summary, table, table.iloc[:0], {"n_options": n_options})
+
+
+PLANS = made(
+    [
+        ("w", 5, 0.0, "a"),  # 0.25
+        ("w", 0, 2.0, "a"),  # 0.5
+        ("w", 0, 2.0, "a"),  # the same again counts once
+        ("x", 10, 4.0, "a"),  # 0.5 + 1.0
+        ("y", 5, 0.0, "b"),  # nobody can change the job
+    ]
+)
+
+
+def test_true_costs_of_options() -> None:
+    np.testing.assert_allclose(TRUTH.option_costs(PLANS), [0.25, 0.5, 0.5, 1.5, np.inf])
+    np.testing.assert_allclose(TRUTH.min_costs(PLANS), [0.25, 1.5, np.inf, np.inf])
+
+
+def test_measures_by_person() -> None:
+    table = evaluate_people(PLANS, TRUTH)
+    assert table.index.tolist() == list("wxyz")
+    np.testing.assert_allclose(table["min_cost"], [0.25, 1.5, np.inf, np.inf])
+    assert table["satisfied"].tolist() == [True, False, False, False]
+    np.testing.assert_allclose(table["diversity"], [(0.5 + 0.5) / 3, np.nan, np.nan, np.nan])
+    np.testing.assert_allclose(table["proximity"], [1 - 0.5 / 3, 1 - 2 / 3, 1 - 1.5 / 3, np.nan])
+    np.testing.assert_allclose(table["sparsity"], [1 - 1 / 3, 1 - 2 / 3, 1 - 2 / 3, np.nan])
+    np.testing.assert_allclose(table["validity"], [0.5, 0.25, 0.25, 0.0])
+
+
+def test_the_row_of_measures() -> None:
+    row = evaluate(PLANS, TRUTH)
+    assert list(row.columns) == ["people", "FS@1", "PAC", "Cov", "Div", "Prox", "Spars", "Val"]
+    expected = [4, 25.0, 0.875, 50.0, 100 / 3, 100 * (3 - 0.5 / 3 - 2 / 3 - 0.5) / 3, 100 * (3 - 5 / 3) / 3, 25.0]
+    np.testing.assert_allclose(row.iloc[0].to_numpy(), expected)
+    assert evaluate(PLANS, TRUTH, k=2)["FS@2"].item() == 50.0
+
+
+def test_the_order_of_options_does_not_matter() -> None:
+    options = PLANS.options.iloc[[4, 2, 0, 3, 1]].reset_index(drop=True)
+    turned = RecoursePlans(SCHEMA, PEOPLE, PLANS.summary, options, options.iloc[:0], PLANS.settings)
+    pd.testing.assert_frame_equal(evaluate(turned, TRUTH), evaluate(PLANS, TRUTH))
+
+
+def test_who_needed_nothing_does_not_count() -> None:
+    plans = made([("w", 5, 0.0, "a")], ["found", "already_positive", "invalid_input", "none_found"])
+    row = evaluate(plans, TRUTH)
+    assert row["people"].item() == 2
+    assert row["FS@1"].item() == 50.0
+
+
+@pytest.mark.parametrize("statuses", [["already_positive"] * 4, ["none_found"] * 4])
+def test_nothing_to_measure_is_nan(statuses: list[str]) -> None:
+    row = evaluate(made([], statuses), TRUTH).iloc[0]
+    assert row[["PAC", "Div", "Prox", "Spars"]].isna().all()
+    if statuses[0] == "already_positive":
+        assert row["people"] == 0
+        assert row[["FS@1", "Cov", "Val"]].isna().all()
+    else:
+        assert row[["FS@1", "Cov", "Val"]].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_value_outside_the_grid_cannot_be_reached_but_has_its_distance() -> None:
+    """Another tool's options need not keep to our grid."""
+    plans = made([("w", 5, 0.5, "a"), ("x", 5, 0.0, "c")])
+    assert np.isinf(TRUTH.min_costs(plans)).all()
+    table = evaluate_people(plans, TRUTH)
+    np.testing.assert_allclose(table["proximity"][:2], [1 - (0.5 + 0.125) / 3, 1 - 1.5 / 3])
+
+
+def test_people_and_schemas_must_match() -> None:
+    few = simulate_people(PEOPLE.iloc[:2], SCHEMA, TRAIN)
+    with pytest.raises(DataError, match="the simulated people lack 'y', 'z', who are in the plans"):
+        evaluate(PLANS, few)
+    other = SCHEMA.update(hours={"direction": "up"})
+    with pytest.raises(DataError, match="different schemas"):
+        evaluate(PLANS, simulate_people(PEOPLE, other, TRAIN))
+
+
+def test_plans_from_a_file_are_judged_alike() -> None:
+    schema = SCHEMA.update(rules=[{"forbid": {"job": ["b"], "hours": (9, None)}}])
+    rec = Recourse(lambda f: (f["hours"] + f["debt"] > 6).to_numpy(float), schema, budget=40, n_options=3, n_costs=20)
+    plans = rec.fit(TRAIN).recommend(PEOPLE)
+    truth = simulate_people(PEOPLE, schema, TRAIN, random_state=3)
+    back = RecoursePlans.from_json(plans.to_json())
+    pd.testing.assert_frame_equal(evaluate(back, truth), evaluate(plans, truth))
+
+
+def hidden(people: pd.DataFrame, **settings: Any) -> SimulatedPeople:
+    return simulate_people(people, SCHEMA, TRAIN, **settings)
+
+
+def test_a_hidden_function_depends_on_seed_and_label_alone() -> None:
+    whole = hidden(PEOPLE).preferences
+    assert hidden(PEOPLE.iloc[::-1]).preferences == whole
+    assert hidden(PEOPLE.iloc[[2]]).preferences == {"y": whole["y"]}
+    assert len({str(said) for said in whole.values()}) == 4  # the same row, four different people
+    assert hidden(PEOPLE, random_state=1).preferences != whole
+    assert hidden(PEOPLE.set_axis([1, 2, 3, 4], axis=0)).preferences[1] != whole["w"]
+    np.testing.assert_array_equal(hidden(PEOPLE).option_costs(PLANS), hidden(PEOPLE).option_costs(PLANS))
+
+
+def test_hidden_preferences_are_what_a_person_could_state() -> None:
+    """Given to the search, they make its samples share the hidden editable features, scores and weight."""
+    truth = hidden(PEOPLE)
+    for said in truth.preferences.values():
+        said.check(SCHEMA)
+    again = hidden(PEOPLE, preferences=truth.preferences)
+    np.testing.assert_array_equal(again.samples.tables.scores, truth.samples.tables.scores)
+    np.testing.assert_array_equal(again.samples.tables.alpha, truth.samples.tables.alpha)
+
+
+def test_the_search_never_sees_the_hidden_function() -> None:
+    """Same seed on both sides: none of the search's samples is anybody's hidden function."""
+    people = PEOPLE.assign(hours=[0, 1, 2, 3]).set_axis([0, 1, 2, 3], axis=0)
+    truth = simulate_people(people, SCHEMA, TRAIN, random_state=0)
+    seen: list[Any] = []
+
+    class Watcher:
+        def start(self, problem: Any) -> Any:
+            seen.append(problem.samples.tables.alpha)
+            from leastways import COLS
+
+            return COLS().start(problem)
+
+    Recourse(lambda f: np.zeros(len(f)), SCHEMA, Watcher(), budget=10, n_costs=500).fit(TRAIN).recommend(people)
+    (alphas,) = seen
+    assert alphas.shape == (4, 500)
+    assert not np.isin(truth.samples.tables.alpha, alphas).any()
+
+
+def test_distributions_by_name() -> None:
+    assert (hidden(PEOPLE, costs="linear").samples.tables.alpha == 1).all()
+    assert (hidden(PEOPLE, costs="percentile").samples.tables.alpha == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("people", "settings", "error", "message"),
+    [
+        (PEOPLE.assign(hours=99), {}, DataError, "row 'w', column 'hours': 99 is outside the grid"),
+        (PEOPLE, {"costs": "lineer"}, SettingError, "Did you mean 'linear'"),
+        (PEOPLE, {"random_state": -1}, SettingError, "random_state must be an integer"),
+        (PEOPLE, {"preferences": {"q": Preferences()}}, PreferenceError, "name a person 'q' who is not in the table"),
+        (PEOPLE, {"preferences": {"w": 3}}, PreferenceError, "the preferences of 'w' must be"),
+        (PEOPLE, {"preferences": Preferences(alpha=2)}, PreferenceError, "alpha must be"),
+    ],
+)
+def test_mistakes_are_named(people: Any, settings: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        hidden(people, **settings)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"), [(TRAIN.drop(columns="job"), "missing columns: 'job'"), (None, "expected a pandas DataFrame")]
+)
+def test_bad_data_for_the_percentiles(data: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        simulate_people(PEOPLE, SCHEMA, data)
