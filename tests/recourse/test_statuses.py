@@ -127,6 +127,7 @@ def test_only_bad_rows() -> None:
         (PEOPLE.iloc[:0], "no rows"),
         (PEOPLE.set_axis(["x"] * 6, axis=0), "must be unique; twice or more: 'x'"),
         (PEOPLE.set_axis(pd.MultiIndex.from_product([[1, 2], [1, 2, 3]])), "the index names people, but has 2 levels"),
+        (PEOPLE.set_axis([1, 2, np.nan, 4, 5, 6], axis=0), "the label of row 2 is missing"),
         (PEOPLE.assign(age="young"), "row 'c0', column 'age': 'young' is not a number"),
         (PEOPLE["age"], "expected a pandas DataFrame"),
     ],

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import leastways as lw
 from leastways.search import Chosen, Problem, Questions
+from leastways.search.guided import Guided
 from leastways.testing import SEARCHER_CHECKS, check_model, check_searcher
 
 SEARCHERS = [
@@ -22,6 +23,7 @@ SEARCHERS = [
     lw.LocalSearch(objective="diversity", proposals="paper"),
     lw.RandomSearch(),
     lw.RandomSearch(proposals="paper"),
+    Guided(),
 ]
 
 

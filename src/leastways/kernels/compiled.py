@@ -21,7 +21,7 @@ def compiled(function: Kernel) -> Kernel:
 
 
 def _drop_stale_machine_code(folder: Path) -> None:
-    """Delete cached machine code if any kernel's source changed since it was made.
+    """Delete the machine code cached beside the sources if any of them changed since it was made.
 
     numba looks only at a function's own file. A kernel that calls one in another file would keep running that one's
     old code: wrong results after an update, with nothing to show for it.

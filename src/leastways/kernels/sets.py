@@ -162,6 +162,29 @@ def tell_sets(
 
 
 @compiled
+def keep_valid(
+    t: Tables,
+    states: SetStates,
+    codes: NDArray[np.int32],  # [P, N, F] written
+    n: NDArray[np.int64],  # [P] written
+    probability: NDArray[np.float64],  # [P, N] written
+) -> None:
+    """Take the accepted, permitted, distinct members of each person's best set that some cost sample can take."""
+    row = np.empty(t.alpha.shape[1])
+    for p in range(n.shape[0]):
+        n[p] = 0
+        for o in range(states.n[p]):
+            state = states.codes[p, o]
+            if not (states.accepted[p, o] and reachable(t, p, state) and is_first(states.codes[p], o)):
+                continue
+            charged(t, p, state, row)
+            if row.min() < np.inf:
+                copy(state, codes[p, n[p]])
+                probability[p, n[p]] = states.probability[p, o]
+                n[p] += 1
+
+
+@compiled
 def describe_sets(
     t: Tables,
     codes: NDArray[np.int32],  # [P, N, F]

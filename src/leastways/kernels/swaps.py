@@ -26,7 +26,7 @@ class Walkers(NamedTuple):
     person: NDArray[np.int64]  # [W]
     stream: NDArray[np.uint64]  # [W] random state
     alive: NDArray[np.bool_]  # [W] false once no proposal could be made: it would be so in any company, so it is final
-    barren: NDArray[np.int64]  # [W] rounds without any accepted state yet
+    barren: NDArray[np.int64]  # [W] rounds that ended without a member
     n: NDArray[np.int64]  # [W] members
     members: NDArray[np.int32]  # [W, N, F]
     costs: NDArray[np.float64]  # [W, N, M] bounded costs of the members
@@ -133,8 +133,6 @@ def tell_round(
                 n_candidates += 1
             last += 1
         first = last
-        if walkers.n[w] == 0 and n_candidates == 0:
-            walkers.barren[w] += 1
         moves = 0
         while moves < n_candidates:
             gain, q, place = _best_move(candidates, n_candidates, taken, walkers, w, t.weights[p], paper, gains)
@@ -148,6 +146,8 @@ def tell_round(
             if place == walkers.n[w]:
                 walkers.n[w] += 1
             nearest_two(walkers.costs[w], walkers.n[w], top, walkers.lowest[w], walkers.second[w], walkers.owner[w])
+        if walkers.n[w] == 0:  # nothing accepted, or nothing that serves a sample
+            walkers.barren[w] += 1
 
 
 @compiled

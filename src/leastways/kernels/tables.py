@@ -160,8 +160,8 @@ def fill_row(t: Tables, p: int, f: int, j: int) -> None:
 def bounded(cost: float, ceiling: float) -> float:
     """Put a cost on the objective's scale: up to the ceiling as it is, beyond it barely rising, infinity at the top.
 
-    So an unreached sample counts as `uncovered_cost`, adding an option never raises EMC, and of two options above the
-    ceiling the reachable, cheaper one still wins.
+    So an unreached sample counts as `uncovered_cost`, adding an option never raises EMC, and a reachable option above
+    the ceiling still counts for more than none.
     """
     return min(cost, ceiling) + TIE * min(max(cost - ceiling, 0.0) * _RAMP, 1.0)
 

@@ -36,12 +36,17 @@ class SimulatedPeople:
 
     @cached_property
     def preferences(self) -> dict[Any, Preferences]:
-        """The hidden editable features, scores and mixing weight of each person, as that person would state them."""
+        """The hidden editable features, scores and mixing weight of each person, as that person would state them.
+
+        People who can change nothing are left out: they have nothing to state.
+        """
         t, names = self.samples.tables, np.array(self.schema.names)
         out = {}
         for p, label in enumerate(self.index):
             scores = t.scores[p, 0]
             editable = ~np.isnan(scores)
+            if not editable.any():
+                continue
             pairs = zip(names[editable].tolist(), scores[editable].tolist(), strict=True)
             out[label] = Preferences(editable=names[editable].tolist(), scores=dict(pairs), alpha=float(t.alpha[p, 0]))
         return out

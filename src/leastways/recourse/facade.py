@@ -46,7 +46,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     n_options : int
         Options per person, at most.
     budget : int
-        Rows per person that may be sent to the model, the person's own row included.
+        Rows per person that may be sent to the model, the person's own row included. Rows of a call in which the model
+        raised are not counted: they are sent again, person by person, to find out whom it fails on
+        (``plans.settings["model_failed_rows"]``).
     n_costs : int
         Cost functions drawn per person.
     target
@@ -140,7 +142,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             for first in range(0, len(crowd.encoded), size):
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
                 self._solve(rows, crowd, keys, meter, outcome, report.part(first, len(rows), len(crowd.encoded)))
-        settings = self._settings() | {"model_calls": meter.calls, "model_rows": meter.rows}
+        if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
+            raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
+        counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
+        settings = self._settings() | counts
         return assemble(self.schema, crowd, outcome, settings)
 
     def _solve(
@@ -155,8 +160,6 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """Judge a chunk of people as they are, search for those refused, and note what came of it."""
         people = crowd.encoded.take(rows)
         now, failed = meter.judge_by_group(self.schema.decode(people), np.arange(len(rows)))
-        if len(failed) == len(crowd.encoded):
-            raise next(iter(failed.values()))
         outcome.note_present(rows, steady(now), now >= self.threshold, failed)
         refused = np.flatnonzero(now < self.threshold)
         if not len(refused):
@@ -188,7 +191,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
 
     def _chunk_size(self) -> int:
         """Return how many people fit into memory together."""
-        sets = 8 * self.n_costs * (2 * self.n_options + 8)
+        runs = getattr(as_searcher(self.method), "runs", 1)
+        sets = 8 * self.n_costs * (runs + 1) * (self.n_options + 4)
         return max(1, int(_CHUNK_BYTES // (self.cost_model_.bytes_per_person(self.n_costs) + sets)))
 
     def _check_settings(self) -> None:

@@ -37,6 +37,10 @@ class People:
                 f"the index names people, but has {frame.index.nlevels} levels; give each person one label, "
                 "for example with reset_index(drop=True)."
             )
+        if frame.index.hasnans:
+            raise DataError(
+                f"the index names people, but the label of row {int(frame.index.isna().argmax())} is missing."
+            )
         problems = problems_of(frame, schema.features)
         reasons: dict[int, str] = {}
         for place, problem in zip(problems.attrs["positions"], problems.itertuples(), strict=True):

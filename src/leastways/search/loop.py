@@ -60,12 +60,13 @@ def run_search(
 
 
 def steady(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut a probability to nine decimals.
+    """Round a probability to six decimals.
 
-    The last bits of a model's answer often depend on how many rows share a call; a plan must not. Whether a state is
-    accepted is decided on the answer as it came.
+    The last bits of a model's answer often depend on how many rows share a call; a plan must not. (A model in single
+    precision can still differ in the sixth decimal now and then.) Whether a state is accepted is decided on the answer
+    as it came.
     """
-    return np.round(probability, 9)
+    return np.round(probability, 6)
 
 
 def _count(questions: Questions, left: NDArray[np.int64]) -> NDArray[np.int64]:

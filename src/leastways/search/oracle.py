@@ -79,7 +79,9 @@ def ladder_of(tables: Tables, p: int, m: int) -> Ladder:
     """List person p's reachable alternatives under cost function m, sorted as the search needs them."""
     rungs = []
     for f in range(tables.start.shape[1]):
-        codes = [j for j in range(tables.used[p, f]) if j != tables.start[p, f] and tables.allowed[p, tables.offsets[f] + j]]
+        codes = [
+            j for j in range(tables.used[p, f]) if j != tables.start[p, f] and tables.allowed[p, tables.offsets[f] + j]
+        ]
         costs = []
         for j in codes:
             if not tables.ready[p, tables.offsets[f] + j]:
@@ -113,6 +115,5 @@ def _with_room(heap: Heap, n: int, more: int) -> Heap:
         return heap
     room = max(2 * len(heap.cost), n + more)
     bigger = Heap(np.empty(room), np.zeros((room, heap.ranks.shape[1]), np.int16), np.zeros(room, np.int64))
-    for old, new in zip(heap, bigger, strict=True):
-        new[:n] = old[:n]
+    bigger.cost[:n], bigger.ranks[:n], bigger.last[:n] = heap.cost[:n], heap.ranks[:n], heap.last[:n]
     return bigger

@@ -15,10 +15,9 @@ from leastways.kernels.sets import (
     SPARSITY,
     SetStates,
     ask_sets,
-    is_first,
+    keep_valid,
     tell_sets,
 )
-from leastways.kernels.tables import reachable
 from leastways.rng import stream
 from leastways.search.base import Chosen, Problem, Questions, check_choice, register_searcher
 
@@ -102,18 +101,10 @@ class SetRun:
 
     def chosen(self) -> Chosen:
         """Return the accepted, permitted, distinct members of each person's best set."""
-        s, t = self.states, self.problem.samples.tables
-        codes, n, probability = np.zeros_like(s.codes), np.zeros_like(s.n), np.zeros_like(s.probability)
-        for p in range(len(s.n)):
-            good = [
-                o
-                for o in range(s.n[p])
-                if s.accepted[p, o] and reachable(t, p, s.codes[p, o]) and is_first(s.codes[p], o)
-            ]
-            n[p] = len(good)
-            codes[p, : len(good)] = s.codes[p, good]
-            probability[p, : len(good)] = s.probability[p, good]
-        return Chosen(codes, n, probability)
+        P, N, F = self.states.codes.shape
+        out = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        keep_valid(self.problem.samples.tables, self.states, *out)
+        return out
 
 
 register_searcher("ls", LocalSearch)
