@@ -50,7 +50,7 @@ def test_options_are_accepted_and_break_nothing(world: Any, method: Any, budget:
     options = plans.options
     if len(options):
         again = model(options[list(schema.names)])
-        np.testing.assert_allclose(again, options["probability"])
+        np.testing.assert_allclose(again, options["probability"], atol=1e-6)
         assert (again >= 0.5).all()
     for option in options.to_dict("records"):
         before = people.loc[option["person"]].to_dict()
@@ -61,7 +61,7 @@ def test_options_are_accepted_and_break_nothing(world: Any, method: Any, budget:
     summary = plans.summary
     assert (summary["queries"] <= budget).all()
     assert summary["queries"].sum() == counted.rows == plans.settings["model_rows"]
-    np.testing.assert_allclose(summary["probability"], model(people))
+    np.testing.assert_allclose(summary["probability"], model(people), atol=1e-6)
     assert ((summary["status"] == "already_positive") == (model(people) >= 0.5)).all()
     assert (options.groupby("person").size().reindex(people.index, fill_value=0) == summary["n_options"]).all()
     found = summary["n_options"] > 0

@@ -112,20 +112,24 @@ def ask_sets(
 ) -> int:
     """Propose each person's next set."""
     row = 0
+    F = codes.shape[1]
     for p in range(states.score.shape[0]):
         if quota[p] == 0:
             continue
         state = states.stream[p]
         first = row
-        for c in range(quota[p]):
-            if everywhere:
-                state, found = uniform_state(t, rules, choices, n_choices, p, codes[row], state)
-            else:
-                base = states.codes[p, c % states.n[p]] if states.n[p] > 0 else t.start[p]
-                state, found = perturb(t, rules, choices, n_choices, p, base, 2, codes[row], state)
-            if found:
-                people[row] = p
-                row += 1
+        most = min(2, F)
+        while row == first and most <= max(F, 2):  # wider and wider, until something fits the rules
+            for c in range(quota[p]):
+                if everywhere:
+                    state, found = uniform_state(t, rules, choices, n_choices, p, codes[row], state)
+                else:
+                    base = states.codes[p, c % states.n[p]] if states.n[p] > 0 else t.start[p]
+                    state, found = perturb(t, rules, choices, n_choices, p, base, most, codes[row], state)
+                if found:
+                    people[row] = p
+                    row += 1
+            most += 1
         states.alive[p] = row > first
         states.stream[p] = state
     return row
