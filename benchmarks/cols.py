@@ -36,6 +36,7 @@ METHODS: dict[str, Any] = {
     "pcols-paper": lw.PCOLS(gain="paper", proposals="paper"),
     "pcols": lw.PCOLS(),
     "ls": lw.LocalSearch(),
+    "guided": lw.Guided(),
     "random-paper": lw.RandomSearch(proposals="paper"),
     "random": lw.RandomSearch(),
 }

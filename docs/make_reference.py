@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Schema and rules": ("Schema", "Feature", "IfThen", "Forbidden", "Linked", "AtMost"),
     "Costs and preferences": ("Preferences", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
-    "Search methods": ("COLS", "PCOLS", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
+    "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "metrics"),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
@@ -209,7 +209,7 @@ def _bullets(body: str) -> Iterator[str]:
 
 
 def _markdown(text: str) -> str:
-    return re.sub(r" \(SPEC section \d\)", "", text.strip().replace("``", "`"))
+    return text.strip().replace("``", "`")
 
 
 def _first(doc: str | None) -> str:

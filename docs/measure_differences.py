@@ -1,6 +1,6 @@
 """Measure what each difference to the paper's COLS is worth, on the paper's people and networks.
 
-    LEASTWAYS_DATA=folder python docs/measure_differences.py [--seeds 3] [--people 100]
+    LEASTWAYS_DATA=folder python docs/measure_differences.py [--seeds 3] [--people 100] [--only COLS]
 
 Prints the table of docs/explanation/paper-differences.md: B 5000, N 10, M 1000, hidden cost functions by seed.
 """
@@ -36,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--people", type=int, help="only the first so many people of each set")
+    parser.add_argument("--only", default="", help="only methods whose name begins so")
     args = parser.parse_args()
     METHODS.update(VARIANTS)
     sys.stdout.write(
@@ -43,7 +44,7 @@ def main() -> None:
     )
     for load in LOADERS.values():
         data = load()
-        for name in VARIANTS:
+        for name in (name for name in VARIANTS if name.startswith(args.only)):
             rows = [measure(data, name, args.people, seed, 5000, 1000) for seed in range(args.seeds)]
             mean = {
                 k: sum(r[k] for r in rows) / len(rows) for k in ("FS@1", "Cov", "PAC", "Div", "Prox", "Spars", "Val")

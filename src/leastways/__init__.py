@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
     from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
-    from leastways.search import COLS, PCOLS, LocalSearch, RandomSearch, Searcher, register_searcher
+    from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, register_searcher
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ _HOMES = {
     "plans": ("RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
-    "search": ("COLS", "PCOLS", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
+    "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
 }
 _ROOMS = ("datasets", "metrics", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -64,6 +64,7 @@ __all__ = [
     "DataError",
     "Feature",
     "Forbidden",
+    "Guided",
     "IfThen",
     "LeastwaysError",
     "Linked",

@@ -96,7 +96,7 @@ def test_an_editable_feature_without_a_score_has_score_zero() -> None:
 
 
 def test_costs_follow_the_scores_and_alpha_given() -> None:
-    """Against the formula of SPEC section 3, without noise."""
+    """Against the formula of the method, without noise."""
     said = Preferences(scores={"hours": 0.3, "savings": 0.7}, alpha=1.0)
     samples = sample(said, noise_std=0.0)
     for p, hours in enumerate(PEOPLE["hours"]):

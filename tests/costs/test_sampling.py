@@ -1,4 +1,4 @@
-"""The sampler's subsets, scores, means and noise have the distributions SPEC section 3 gives them."""
+"""The sampler's subsets, scores, means and noise have the distributions that the method gives them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 
 import leastways as lw
 from leastways.search import Chosen, Problem, Questions
-from leastways.search.guided import Guided
 from leastways.testing import SEARCHER_CHECKS, check_model, check_searcher
 
 SEARCHERS = [
@@ -23,7 +22,7 @@ SEARCHERS = [
     lw.LocalSearch(objective="diversity", proposals="paper"),
     lw.RandomSearch(),
     lw.RandomSearch(proposals="paper"),
-    Guided(),
+    lw.Guided(),
 ]
 
 

@@ -12,7 +12,7 @@ _NAMED_ALPHA: dict[str, float | None] = {"mix": None, "linear": 1.0, "percentile
 
 @dataclass(frozen=True)
 class CostDistribution:
-    """How plausible cost functions are drawn (SPEC section 3).
+    """How plausible cost functions are drawn.
 
     Parameters
     ----------

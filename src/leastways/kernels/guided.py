@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy, fill
 from leastways.kernels.compiled import compiled
-from leastways.kernels.gains import add_gain, nearest_two, swap_gains
+from leastways.kernels.gains import add_gain
+from leastways.kernels.knapsack import Items, knapsack, mean_costs, prepare
+from leastways.kernels.pool import LEAST_GAIN, choose_from_pool
 from leastways.kernels.propose import perturb, same_state
 from leastways.kernels.random import GOLDEN, below, mix64, uniform
 from leastways.kernels.rules import RuleTables, repair
-from leastways.kernels.surrogate import chance, learn, lift_of, log_odds, solve, tabulate
-from leastways.kernels.tables import TIE, Tables, bounded, fill_row, linear_mean, objective_costs, reachable
-
-COARSE = 24  # codes of a long grid that a knapsack looks at before it is refined
-_SWEEPS = 12
+from leastways.kernels.surrogate import LEAST_SPREAD, chance, learn, lift_of, log_odds, solve, tabulate
+from leastways.kernels.tables import TIE, Tables, objective_costs, reachable
 
 
 class Guides(NamedTuple):
@@ -60,10 +59,6 @@ class Scratch(NamedTuple):
     weights: NDArray[np.float64]  # [D]
     places: NDArray[np.int64]  # [2 F]
     values: NDArray[np.float64]  # [2 F]
-    first_item: NDArray[np.int64]  # [F + 1]
-    item_code: NDArray[np.int32]  # [COARSE F]
-    item_cost: NDArray[np.float64]  # [COARSE F]
-    item_lift: NDArray[np.float64]  # [COARSE F]
 
 
 @compiled
@@ -86,159 +81,6 @@ def is_new(seen: NDArray[np.uint64], h: np.uint64, enter: bool) -> bool:
     if enter:
         seen[place] = h
     return True
-
-
-@compiled
-def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], row: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Write a state's bounded costs under the first S samples (out [S]), without the noise of ordered features."""
-    S = out.shape[0]
-    fill(out, 0.0)
-    for f in range(codes.shape[0]):
-        j, i = codes[f], t.start[p, f]
-        if j == i:
-            continue
-        v = t.offsets[f] + j
-        if t.ready[p, v] or not t.ordered[f] or not np.isnan(t.given[p, v]):
-            if not t.ready[p, v]:
-                fill_row(t, p, f, j)
-            cells = t.cells[p, v]
-            for m in range(S):
-                out[m] += cells[m]
-            continue
-        linear = linear_mean(i, j, t.used[p, f])
-        share = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
-        fill(row, np.inf)
-        for e in range(t.n_editors[p, f]):
-            m = t.editors[p, f, e]
-            if m >= S:
-                break
-            row[m] = max(1.0 - t.scores[p, m, f], TIE) * (t.alpha[p, m] * linear + (1.0 - t.alpha[p, m]) * share)
-        for m in range(S):
-            out[m] += row[m]
-    ceiling = t.uncovered_cost
-    for m in range(S):
-        out[m] = bounded(out[m], ceiling)
-
-
-@compiled
-def _mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
-    """Return one cell's mean cost for an editable feature."""
-    v = t.offsets[f] + j
-    if not t.ordered[f] or not np.isnan(t.given[p, v]):
-        if not t.ready[p, v]:
-            fill_row(t, p, f, j)
-        return t.cells[p, v, m]
-    i = t.start[p, f]
-    share = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
-    alpha = t.alpha[p, m]
-    return max(1.0 - t.scores[p, m, f], 1e-3) * (alpha * linear_mean(i, j, t.used[p, f]) + (1.0 - alpha) * share)
-
-
-@compiled
-def _list_items(
-    t: Tables,
-    p: int,
-    choices: NDArray[np.int32],  # [V]
-    n_choices: NDArray[np.int32],  # [F]
-    lift: NDArray[np.float64],  # [V]
-    m: int,
-    s: Scratch,
-) -> None:
-    """List the moves open to sample m with their cost and lift; of a long grid, evenly spaced ones."""
-    n = 0
-    for f in range(n_choices.shape[0]):
-        s.first_item[f] = n
-        if n_choices[f] < 2 or np.isnan(t.scores[p, m, f]):
-            continue
-        steps = min(n_choices[f], COARSE)
-        for k in range(steps):
-            j = choices[t.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
-            if j != t.start[p, f] and lift[t.offsets[f] + j] > 0.0:
-                s.item_code[n] = j
-                s.item_lift[n] = lift[t.offsets[f] + j]
-                s.item_cost[n] = _mean_cost(t, p, f, j, m)
-                n += 1
-    s.first_item[n_choices.shape[0]] = n
-
-
-@compiled
-def _take_items(t: Tables, p: int, price: float, s: Scratch, out: NDArray[np.int32]) -> float:
-    """Take the best move of each feature when lift is worth `price`; return the lift of them all."""
-    total = 0.0
-    for f in range(out.shape[0]):
-        best, pick = 0.0, -1
-        for k in range(s.first_item[f], s.first_item[f + 1]):
-            value = price * s.item_lift[k] - s.item_cost[k]
-            if value > best:
-                best, pick = value, k
-        out[f] = t.start[p, f]
-        if pick >= 0:
-            out[f] = s.item_code[pick]
-            total += s.item_lift[pick]
-    return total
-
-
-@compiled
-def knapsack(
-    t: Tables,
-    p: int,
-    choices: NDArray[np.int32],  # [V]
-    n_choices: NDArray[np.int32],  # [F]
-    lift: NDArray[np.float64],  # [V]
-    m: int,
-    need: float,  # log-odds to be gained
-    s: Scratch,
-    out: NDArray[np.int32],  # [F] written
-) -> bool:
-    """Find the cheapest state for sample m that the surrogate accepts: a Lagrangian sweep, then trimming.
-
-    A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`.
-    """
-    _list_items(t, p, choices, n_choices, lift, m, s)
-    low, high = 1e-3, 1e3
-    if _take_items(t, p, high, s, out) < need:
-        return False
-    for _ in range(_SWEEPS):
-        price = math.sqrt(low * high)
-        if _take_items(t, p, price, s, out) >= need:
-            high = price
-        else:
-            low = price
-    total = _take_items(t, p, high, s, out)
-    trim(t, p, choices, n_choices, lift, m, total - need, out)
-    return True
-
-
-@compiled
-def trim(
-    t: Tables,
-    p: int,
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
-    lift: NDArray[np.float64],
-    m: int,
-    spare: float,
-    codes: NDArray[np.int32],  # [F] changed in place
-) -> None:
-    """Give back what is not needed: of each change in turn, the cheapest value that keeps the guess above the bar."""
-    for f in range(codes.shape[0]):
-        if codes[f] == t.start[p, f]:
-            continue
-        v = t.offsets[f]
-        least = lift[v + codes[f]] - spare
-        cost, pick = _mean_cost(t, p, f, codes[f], m), codes[f]
-        if least <= 0.0:
-            cost, pick = 0.0, t.start[p, f]
-        else:
-            for k in range(n_choices[f]):
-                j = choices[v + k]
-                if j != t.start[p, f] and lift[v + j] >= least:
-                    c = _mean_cost(t, p, f, j, m)
-                    if c < cost:
-                        cost, pick = c, j
-        gained = lift[v + pick] if pick != t.start[p, f] else 0.0
-        spare -= lift[v + codes[f]] - gained
-        codes[f] = pick
 
 
 @compiled
@@ -314,37 +156,31 @@ def _local(
 
 @compiled
 def _first_moves(
-    t: Tables, p: int, choices: NDArray[np.int32], n_choices: NDArray[np.int32], depth: int, s: Scratch, n: int
-) -> int:
-    """Write single moves: every other value of a category; ordered ones at a share of the way to each end."""
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    p: int,
+    s: Scratch,
+    state: np.uint64,
+) -> tuple[np.uint64, int]:
+    """Write single moves, within the rules: every other value of a category, half the way to each end of an order."""
+    n = 0
     for f in range(s.codes.shape[1]):
-        if n_choices[p, f] < 2:
-            continue
-        v = t.offsets[f]
-        if not t.ordered[f]:
-            if depth > 0:
-                continue
-            for k in range(n_choices[p, f]):
-                if n < s.codes.shape[0] and choices[p, v + k] != t.start[p, f]:
-                    copy(t.start[p], s.codes[n])
-                    s.codes[n, f] = choices[p, v + k]
-                    n += 1
-            continue
+        v, last = t.offsets[f], n_choices[p, f] - 1
         own = 0
-        while own < n_choices[p, f] - 1 and choices[p, v + own] < t.start[p, f]:
+        while own < last and choices[p, v + own] < t.start[p, f]:
             own += 1
-        for side in range(2):
-            room = n_choices[p, f] - 1 - own if side == 0 else own
-            if room == 0 or n >= s.codes.shape[0]:
+        for k in range(last + 1):
+            half = k == own + (last - own + 1) // 2 or k == own - (own + 1) // 2
+            if k == own or n == s.codes.shape[0] or (t.ordered[f] and not half):
                 continue
-            step = max(1, (room + 1) >> (depth + 1)) if depth < 9 else room
-            if depth == 0:
-                step = max(1, (room + 1) // 2)
-            place = own + step if side == 0 else own - step
             copy(t.start[p], s.codes[n])
-            s.codes[n, f] = choices[p, v + place]
-            n += 1
-    return n
+            s.codes[n, f] = choices[p, v + k]
+            state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
+            if fine and not same_state(s.codes[n], t.start[p]):
+                n += 1
+    return state, n
 
 
 @compiled
@@ -356,13 +192,15 @@ def _candidates(
     g: Guides,
     p: int,
     s: Scratch,
+    items: Items,
     state: np.uint64,
 ) -> tuple[np.uint64, int]:
     """Make this round's candidates."""
     C = s.codes.shape[0]
     n = 0
     if g.rounds[p] == 0:
-        return state, _first_moves(t, p, choices, n_choices, 0, s, 0)
+        prepare(t, p)
+        return _first_moves(t, rules, choices, n_choices, p, s, state)
     total = 0.0
     for m in range(s.row.shape[0]):
         s.row[m] = g.lowest[p, m] ** 2
@@ -381,7 +219,7 @@ def _candidates(
         if tries % 2 == 0:
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
-            found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], s, s.codes[n])
+            found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], items, s.codes[n])
             if found:
                 state, found = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
                 found = found and not same_state(s.codes[n], t.start[p])
@@ -418,7 +256,7 @@ def _pick(t: Tables, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: ND
                 s.value[c] = fresh
                 if fresh > best:
                     best, pick = fresh, c
-        if pick < 0 or best <= 1e-12:
+        if pick < 0 or best <= LEAST_GAIN:
             break
         s.value[pick] = -1.0
         if not is_new(g.seen[p], state_hash(s.codes[pick]), True):
@@ -438,6 +276,7 @@ def ask_guided(
     n_choices: NDArray[np.int32],
     g: Guides,
     s: Scratch,
+    items: Items,
     quota: NDArray[np.int64],  # [P]
     people: NDArray[np.int64],  # [R] written
     codes: NDArray[np.int32],  # [R, F] written
@@ -450,7 +289,7 @@ def ask_guided(
         state = g.stream[p]
         made = 0
         for _ in range(3):
-            state, n = _candidates(t, rules, choices, n_choices, g, p, s, state)
+            state, n = _candidates(t, rules, choices, n_choices, g, p, s, items, state)
             made = _pick(t, g, p, s, n, quota[p], codes[row:])
             g.rounds[p] += 1
             if made > 0:
@@ -513,7 +352,7 @@ def tell_guided(
             miss = g.now[p] + lift_of(t, p, g.lift[p], g.asked[p, a]) - g.odds[p, a]
             error += weight * miss * miss
             total += weight
-        g.spread[p] = max(math.sqrt(error / total), 0.2)
+        g.spread[p] = max(math.sqrt(error / total), LEAST_SPREAD)
 
 
 @compiled
@@ -543,54 +382,3 @@ def choose_options(
         for o in range(chosen.shape[0]):
             copy(g.asked[p, pool[chosen[o]]], codes[p, o])
             probability[p, o] = g.probability[p, pool[chosen[o]]]
-
-
-@compiled
-def choose_from_pool(
-    costs: NDArray[np.float64],  # [A, M]
-    weights: NDArray[np.float64],  # [M]
-    N: int,
-    top: float,
-) -> NDArray[np.int64]:
-    """Return places of up to N members of the pool that lower EMC most: greedy, then swaps until none helps."""
-    A, M = costs.shape
-    members = np.empty(N, np.int64)
-    used = np.zeros(A, np.bool_)
-    bound = np.full(A, np.inf)
-    lowest, second, owner = np.full(M, top), np.full(M, top), np.full(M, -1, np.int32)
-    n = 0
-    while n < min(N, A):
-        best, pick = 1e-12, -1
-        for i in range(A):
-            if not used[i] and bound[i] > best:
-                bound[i] = add_gain(costs[i], lowest, weights)
-                if bound[i] > best:
-                    best, pick = bound[i], i
-        if pick < 0:
-            break
-        used[pick] = True
-        members[n] = pick
-        for m in range(M):
-            lowest[m] = min(lowest[m], costs[pick, m])
-        n += 1
-    gains = np.empty(n)
-    held = np.empty((n, M))
-    for o in range(n):
-        copy(costs[members[o]], held[o])
-    for _ in range(50):
-        nearest_two(held, n, top, lowest, second, owner)
-        best, place, pick = 1e-12, -1, -1
-        for i in range(A):
-            if used[i] or add_gain(costs[i], lowest, weights) <= best:
-                continue
-            swap_gains(costs[i], lowest, second, owner, weights, False, gains)
-            for o in range(n):
-                if gains[o] > best:
-                    best, place, pick = gains[o], o, i
-        if place < 0:
-            break
-        used[members[place]] = False
-        used[pick] = True
-        members[place] = pick
-        copy(costs[pick], held[place])
-    return members[:n]

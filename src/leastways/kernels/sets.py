@@ -30,7 +30,7 @@ class SetStates(NamedTuple):
 
 @compiled
 def state_distance(t: Tables, p: int, a: NDArray[np.int32], b: NDArray[np.int32]) -> float:
-    """Mean over features of |x - y| / range for numbers, 0 or 1 for categories (SPEC section 6)."""
+    """Mean over features of |x - y| / range for numbers, 0 or 1 for categories."""
     total = 0.0
     for f in range(a.shape[0]):
         if a[f] != b[f]:

@@ -17,7 +17,7 @@ from leastways.kernels.tables import Tables
 
 _RIDGE = 0.02
 _MOST_LOG_ODDS = 8.0
-_LEAST_SPREAD = 0.25
+LEAST_SPREAD = 0.2
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Cost tables: one number per person, (feature, value) slot and sampled cost function.
 
 Each cell depends only on the person's key, the slot and the sample, so rows are made when they are first touched.
-SPEC section 3 numbers the steps.
+The steps are those of docs/explanation/costs.md.
 """
 
 from __future__ import annotations

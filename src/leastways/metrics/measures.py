@@ -1,4 +1,4 @@
-"""The paper's measures as pure functions of arrays (SPEC section 6). NaN where a measure is undefined."""
+"""The paper's measures as pure functions of arrays. NaN where a measure is undefined."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     schema : Schema
         What each column is and how a person may move in it.
     method : str or searcher
-        "cols", "pcols", "ls", "random", or a configured searcher such as ``COLS(gain="paper")``.
+        "cols", "pcols", "ls", "random", "guided" (which needs far fewer rows), or a
+        configured searcher such as ``COLS(gain="paper")``.
     n_options : int
         Options per person, at most.
     budget : int

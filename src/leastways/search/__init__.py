@@ -11,6 +11,7 @@ from leastways.search.base import (
     register_searcher,
 )
 from leastways.search.cols import COLS, PCOLS
+from leastways.search.guided import Guided
 from leastways.search.loop import SearchResult, run_search
 from leastways.search.sets import LocalSearch, RandomSearch
 
@@ -18,6 +19,7 @@ __all__ = [
     "COLS",
     "PCOLS",
     "Chosen",
+    "Guided",
     "LocalSearch",
     "Moves",
     "Problem",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.guided import COARSE, Guides, Scratch, ask_guided, choose_options, tell_guided
+from leastways.kernels.guided import Guides, Scratch, ask_guided, choose_options, tell_guided
+from leastways.kernels.knapsack import COARSE, Items
 from leastways.kernels.surrogate import columns_of, log_odds
 from leastways.kernels.tables import TIE
 from leastways.rng import stream
@@ -26,6 +27,7 @@ class Guided:
     Each round proposes states aimed at badly served cost samples, half of them the cheapest that a surrogate of the
     model would accept (a multiple-choice knapsack), half moves around accepted states; asks about those with the
     largest expected gain; and learns from the answers. The options are chosen last, from every accepted state found.
+    No state is asked about twice, and none that could not help.
     """
 
     def start(self, problem: Problem) -> GuidedRun:
@@ -78,10 +80,12 @@ class GuidedRun:
             weights=np.empty(D),
             places=np.empty(2 * F, np.int64),
             values=np.empty(2 * F),
-            first_item=np.empty(F + 1, np.int64),
-            item_code=np.empty(COARSE * F, np.int32),
-            item_cost=np.empty(COARSE * F),
-            item_lift=np.empty(COARSE * F),
+        )
+        self.items = Items(
+            first=np.empty(F + 1, np.int64),
+            code=np.empty(COARSE * F, np.int32),
+            cost=np.empty(COARSE * F),
+            lift=np.empty(COARSE * F),
         )
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
@@ -90,7 +94,18 @@ class GuidedRun:
         rows = int(quota.sum())
         people, codes = np.empty(rows, np.int64), np.empty((rows, self.guides.asked.shape[2]), np.int32)
         samples = self.problem.samples
-        n = ask_guided(samples.tables, samples.rules, *self.moves, self.guides, self.scratch, quota, people, codes)
+        n = ask_guided(
+            samples.tables,
+            samples.rules,
+            self.moves.choices,
+            self.moves.n_choices,
+            self.guides,
+            self.scratch,
+            self.items,
+            quota,
+            people,
+            codes,
+        )
         return Questions(people[:n], codes[:n])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:

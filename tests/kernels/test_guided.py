@@ -1,0 +1,127 @@
+"""The parts of guided search: regression, knapsack, choice from a pool, and what it never asks."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leastways as lw
+from leastways.costs import CostDistribution
+from leastways.kernels import reference
+from leastways.kernels.knapsack import COARSE, Items, knapsack, mean_costs, prepare
+from leastways.kernels.pool import choose_from_pool
+from leastways.kernels.surrogate import lift_of, solve
+from leastways.kernels.tables import TIE, objective_costs, reachable
+from tests.worlds import judge_of, make_problem, make_world, seeds
+
+TOP = 1.5
+
+
+@given(st.integers(0, 2**32))
+def test_ridge_regression_is_numpys(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    D = int(draw.integers(1, 9))
+    x, y = draw.normal(size=(12, D)), draw.normal(size=12)
+    out = np.empty(D)
+    solve(x.T @ x, x.T @ y, np.zeros((D, D)), out)
+    np.testing.assert_allclose(out, np.linalg.solve(x.T @ x + 0.02 * np.eye(D), x.T @ y), atol=1e-9)
+
+
+@given(st.integers(0, 2**32))
+def test_the_choice_from_a_pool_is_near_the_best_and_no_swap_helps(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    A, M, N = int(draw.integers(1, 9)), int(draw.integers(1, 12)), int(draw.integers(1, 4))
+    costs = np.minimum(draw.integers(0, 20, (A, M)) / 10, TOP)
+    weights = np.full(M, 1 / M)
+    chosen = choose_from_pool(costs, weights, N, TOP)
+    assert len(set(chosen.tolist())) == len(chosen) <= N
+    ours = reference.emc(costs[chosen], weights, TOP)
+    sets = [list(c) for n in range(min(N, A) + 1) for c in combinations(range(A), n)]
+    best = min(reference.emc(costs[c], weights, TOP) for c in sets)
+    assert TOP - ours >= (1 - 1 / np.e) * (TOP - best) - 1e-9
+    for place in range(len(chosen)):
+        for other in set(range(A)) - set(chosen.tolist()):
+            assert reference.swap_gain(costs[chosen], place, costs[other], weights, TOP) <= 1e-9
+
+
+@settings(max_examples=10)
+@given(seeds)
+def test_rough_costs_are_the_costs_without_noise(seed: int) -> None:
+    world = make_world(seed % 100, n=8)
+    problem, _ = make_problem(world, world.frame, n_samples=30, distribution=CostDistribution(noise_std=0))
+    t, draw = problem.samples.tables, np.random.default_rng(seed)
+    rough, exact = np.empty(20), np.empty(30)
+    for p in range(8):
+        prepare(t, p)
+        codes = np.where(draw.random(6) < 0.5, draw.integers(0, t.used[p]), t.start[p]).astype(np.int32)
+        if reachable(t, p, codes):
+            mean_costs(t, p, codes, np.empty(20), rough)
+            objective_costs(t, p, codes, exact)
+            np.testing.assert_allclose(rough, exact[:20], atol=2 * TIE)
+
+
+@settings(max_examples=15)
+@given(seeds)
+def test_the_knapsack_reaches_what_it_says_and_is_not_below_the_optimum(seed: int) -> None:
+    world = make_world(seed % 100, n=8, rules=False)
+    problem, _ = make_problem(world, world.frame, n_samples=10, distribution=CostDistribution(noise_std=0))
+    t, moves, draw = problem.samples.tables, problem.actionable, np.random.default_rng(seed)
+    p, m = seed % 8, seed % 10
+    prepare(t, p)
+    F = t.start.shape[1]
+    lift = np.asarray(draw.normal(size=t.allowed.shape[1]))
+    lift[t.offsets[:-1] + t.start[p]] = 0.0
+    items = Items(np.empty(F + 1, np.int64), np.empty(COARSE * F, np.int32), np.empty(COARSE * F), np.empty(COARSE * F))
+    out = np.empty(F, np.int32)
+    open_to = [f for f in range(F) if moves.n_choices[p, f] > 1 and not np.isnan(t.scores[p, m, f])]
+    most = sum(
+        max(0.0, *(lift[t.offsets[f] + j] for j in moves.choices[p, t.offsets[f] :][: moves.n_choices[p, f]]))
+        for f in open_to
+    )
+    need = float(draw.uniform(0.1, 1.2)) * max(most, 0.1)
+    if knapsack(t, p, moves.choices[p], moves.n_choices[p], lift, m, need, items, out):
+        assert lift_of(t, p, lift, out) >= need - 1e-9
+        assert reachable(t, p, out)
+        assert all(out[f] == t.start[p, f] for f in range(F) if f not in open_to)
+    else:
+        assert need > most - 1e-9 or max(moves.n_choices[p]) > COARSE
+
+
+def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
+    world = make_world(5, n=40)
+    people = world.refused()
+    problem, encoded = make_problem(world, people, budget=120)
+    run, judge = lw.Guided().start(problem), judge_of(world, encoded)
+    t = problem.samples.tables
+    left, rough = np.full(len(people), 120), np.empty(40)
+    for _ in range(60):
+        questions = run.ask(left)
+        if not len(questions.people):
+            break
+        for p, codes in zip(questions.people, questions.codes, strict=True):
+            mean_costs(t, p, codes, np.empty(40), rough)
+            assert (rough < run.guides.lowest[p]).any()
+        probability, _ = judge(questions)
+        run.tell(questions, probability, probability >= 0.5)
+        left = left - np.bincount(questions.people, minlength=len(left))
+    for p in range(len(people)):
+        asked = run.guides.asked[p, : run.guides.n_asked[p]]
+        assert len(np.unique(asked, axis=0)) == len(asked)
+        assert not (asked == t.start[p]).all(axis=1).any()
+
+
+@pytest.mark.parametrize("budget", [60, 200])
+def test_guided_beats_cols_at_the_same_budget(budget: int) -> None:
+    data = lw.datasets.load_credit(n=1500)
+    people = data.people[data.model(data.people) < 0.5].head(60)  # type: ignore[misc]
+    emc = {}
+    for method in (lw.Guided(), lw.COLS()):
+        rec = lw.Recourse(data.model, data.schema(), method, n_options=5, budget=budget, n_costs=200).fit(data.frame)
+        summary = rec.recommend(people).summary
+        served = summary["covered"] * summary["emc"].fillna(0)
+        emc[type(method).__name__] = float((served + 1.5 * (1 - summary["covered"])).mean())
+    assert emc["Guided"] < emc["COLS"]
