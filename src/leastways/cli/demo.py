@@ -37,7 +37,7 @@ def demo(
     \b
     Examples:
       leastways demo
-      leastways demo --people 200 --budget 5000 --out /tmp/demo --seed 7
+      leastways demo --people 200 --budget 5000 --out my-demo --seed 7
       leastways demo --json
     """
     with errors_shown(as_json):
