@@ -79,7 +79,13 @@ def test_ctrl_c(bank: Path, tmp_path: Path) -> None:
     )
     out = tmp_path / "plans.json"
     command = [*COMMAND, *files(bank, "slow_rule:approve"), "--out", str(out), *SMALL]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(  # with Ctrl-C in force, also where the suite runs in the background, which ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        args=command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         for _ in range(600):
             if started.exists():
                 break
