@@ -7,64 +7,29 @@ Prints a table beside the paper's figures and the released code's time, and writ
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # one core, also for the linear algebra; before numpy is loaded
-
 import argparse
 import json
 import platform
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import leastways as lw
+from benchmarks.paper import LOADERS, METHODS, PAPER, RELEASED_SAMPLING, RELEASED_SEARCH, first, judged, recourse, timed
 from leastways.datasets import Dataset
-
-# The paper's Table 1 (FS@1, Cov), and seconds a person of the released code at B 5000, M 1000, run on a two-core
-# machine: the search and its cost samples.
-PAPER = {
-    "adult_binary": {"cols": (72.57, 76.07), "pcols": (75.82, 79.20), "random": (6.27, 31.83)},
-    "compas_binary": {"cols": (82.23, 82.23), "pcols": (83.73, 83.73), "random": (29.95, 39.20)},
-}
-RELEASED_SECONDS = {"adult_binary": 9.3 + 1.3, "compas_binary": 7.6 + 1.3}
-METHODS: dict[str, Any] = {
-    "cols-paper": lw.COLS(gain="paper", proposals="paper"),
-    "cols": lw.COLS(),
-    "pcols-paper": lw.PCOLS(gain="paper", proposals="paper"),
-    "pcols": lw.PCOLS(),
-    "ls": lw.LocalSearch(),
-    "guided": lw.Guided(),
-    "random-paper": lw.RandomSearch(proposals="paper"),
-    "random": lw.RandomSearch(),
-}
-LOADERS: dict[str, Callable[[], Dataset]] = {
-    "adult_binary": lw.datasets.load_adult_binary,
-    "compas_binary": lw.datasets.load_compas_binary,
-}
 
 
 def measure(data: Dataset, name: str, people: int | None, seed: int, budget: int, n_costs: int) -> dict[str, Any]:
     """Run one method on one data set and judge it by hidden functions."""
-    crowd = data.people if people is None else data.people.head(people)
-    schema = data.schema()
-    rec = lw.Recourse(
-        data.model, schema, method=METHODS[name], n_options=10, budget=budget, n_costs=n_costs, random_state=seed
-    ).fit(data.frame)
-    began = time.perf_counter()
-    plans = rec.recommend(crowd)
-    seconds = time.perf_counter() - began
-    truth = lw.simulate_people(crowd, schema, data.frame, random_state=seed + 1000)
-    row = {str(k): float(v) for k, v in lw.evaluate(plans, truth).iloc[0].items()}
+    crowd = first(data, people)
+    plans, seconds, _ = timed(recourse(data, name, seed, n_options=10, budget=budget, n_costs=n_costs), crowd)
+    truth = lw.simulate_people(crowd, data.schema(), data.frame, random_state=seed + 1000)
     return {
         "data": data.name,
         "method": name,
         "seed": seed,
         "ms_per_person": 1000 * seconds / len(crowd),
         "most_queries": int(plans.summary["queries"].max()),
-        **row,
+        **judged(plans, truth),
     }
 
 
@@ -75,6 +40,7 @@ def mean_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         mine = [r for r in rows if (r["data"], r["method"]) == key]
         mean = {c: sum(r[c] for r in mine) / len(mine) for c in mine[0] if c not in ("data", "method", "seed")}
         paper = PAPER[key[0]].get(key[1].split("-")[0])
+        released = RELEASED_SEARCH[key[0]] + RELEASED_SAMPLING
         out.append(
             {
                 "data": key[0],
@@ -82,7 +48,7 @@ def mean_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 **mean,
                 "paper_FS@1": paper and paper[0],
                 "paper_Cov": paper and paper[1],
-                "released_code_over_ours": RELEASED_SECONDS[key[0]] * 1000 / mean["ms_per_person"],
+                "released_code_over_ours": released * 1000 / mean["ms_per_person"],
             }
         )
     return out

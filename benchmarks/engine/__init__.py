@@ -1,0 +1,1 @@
+"""The benchmark suite of the search engine: ``python -m benchmarks.engine``."""

@@ -1,0 +1,45 @@
+"""Make the rows of a part one by one: each is saved at once, and a failing one does not stop the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from benchmarks.engine.parts import Part
+from benchmarks.engine.sizes import Size
+from benchmarks.engine.store import Row, Store, stamp
+from benchmarks.engine.task import SkippedError, Task
+
+
+def run_part(
+    name: str, part: Part, size: Size, seeds: int, store: Store, resume: bool, say: Callable[[str], None]
+) -> None:
+    """Make what is missing; without `resume`, everything. Rows of earlier runs that no longer belong are dropped."""
+    if not resume:
+        store.forget(name)
+    todo = list(part.tasks(size, seeds))
+    wanted = {task.key for task in todo}
+    for key in [k for k in store.rows(name) if k not in wanted]:
+        del store.rows(name)[key]
+    for place, task in enumerate(todo, 1):
+        head = f"[{name} {place}/{len(todo)}] {task.key}"
+        if store.has(name, task.key, task.settings):
+            say(f"{head}: kept")
+            continue
+        row = make(task)
+        store.put(name, task.key, row)
+        say(f"{head}: {row['status']}, {row['seconds']:.1f} s" + (f": {row['error']}" if "error" in row else ""))
+
+
+def make(task: Task) -> Row:
+    """Make one row, whatever comes of it."""
+    began = time.perf_counter()
+    row: Row = {"settings": dict(task.settings), **stamp()}
+    try:
+        row |= {"status": "ok", "result": task.run()}
+    except SkippedError as reason:
+        row |= {"status": "skipped", "error": str(reason)}
+    except Exception as error:  # a row that fails is a finding; the others go on
+        row |= {"status": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
+    row["seconds"] = time.perf_counter() - began
+    return row

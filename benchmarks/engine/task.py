@@ -1,0 +1,22 @@
+"""One measurement of a part: what it is called, the settings that make it, and how to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Result = dict[str, Any]
+
+
+class SkippedError(Exception):
+    """A row that cannot be made here, for a reason that is nobody's fault; it is shown with that reason."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A row to be made. `settings` must hold all that the result depends on: a resumed run compares them."""
+
+    key: str
+    settings: Mapping[str, Any]
+    run: Callable[[], Result]
