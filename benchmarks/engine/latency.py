@@ -67,7 +67,7 @@ def _call_ms(place: Bank, rows: int) -> float:
     """Return what one call of the model takes by itself with so many rows: no search can wait less."""
     frame = pd.DataFrame(place.refused.head(rows))
     times = []
-    for _ in range(20):
+    for _ in range(10):
         began = time.perf_counter()
         place.probability(frame)
         times.append(1000 * (time.perf_counter() - began))

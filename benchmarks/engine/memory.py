@@ -53,7 +53,7 @@ def tables(rows: Rows) -> list[Table]:
     columns = ("", "after import", "before recommend", "peak", "of it the plans", "KiB a further person")
     note = (
         "MiB of resident memory in a fresh process; guided search on generated people, B 200, 12 features. Bounded by "
-        f"the chunk means: the further people together need less than one more chunk ({CHUNK_MIB} MiB of search tables). "
-        "The plans themselves grow with people; they are what was asked for."
+        f"the chunk means: the further people together need less than one more chunk ({CHUNK_MIB} MiB of search "
+        "tables). The plans themselves grow with people; they are what was asked for."
     )
     return [Table("Memory", (*columns, "target", "verdict"), lines, note)]

@@ -1,6 +1,6 @@
 """What runs in a fresh process, for the parts that need one; prints one line of JSON.
 
-python -m benchmarks.engine.probe memory PEOPLE | first
+python -m benchmarks.engine.probe memory PEOPLE BUDGET COSTS | first METHOD
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def memory(n_people: int, budget: int, n_costs: int) -> dict[str, Any]:
     }
 
 
-def first() -> dict[str, Any]:
+def first(method: str) -> dict[str, Any]:
     """Time the first and the second `recommend` of a process: the difference is compiling, or loading from disk."""
     began = time.perf_counter()
     import leastways as lw
     from benchmarks.engine.worlds import make_world
 
     world = make_world(5, 12)
-    rec = lw.Recourse(world.model, world.schema, "guided", budget=50, n_costs=100).fit(world.frame)
+    rec = lw.Recourse(world.model, world.schema, method, budget=50, n_costs=100).fit(world.frame)
     ready = time.perf_counter()
     seconds = []
     for _ in range(2):
@@ -95,5 +95,5 @@ def first() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    what, *numbers = sys.argv[1:]
-    print(json.dumps(memory(*map(int, numbers)) if what == "memory" else first()))
+    what, *given = sys.argv[1:]
+    print(json.dumps(memory(*map(int, given)) if what == "memory" else first(*given)))

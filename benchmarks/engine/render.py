@@ -58,6 +58,7 @@ def _head(content: dict[str, Any]) -> list[str]:
     bad = sum(row["status"] == "failed" for row in rows)
     return [
         f"Size {content['size']}; code {', '.join(codes)}; {machine}.",
+        *(["A smoke run shows that everything works; its figures mean nothing."] if content["size"] == "smoke" else []),
         f"Targets met: {words.count(MET)}; not met: {words.count(MISSED)}; rows failed: {bad}.",
     ]
 

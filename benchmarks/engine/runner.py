@@ -14,13 +14,10 @@ from benchmarks.engine.task import SkippedError, Task
 def run_part(
     name: str, part: Part, size: Size, seeds: int, store: Store, resume: bool, say: Callable[[str], None]
 ) -> None:
-    """Make what is missing; without `resume`, everything. Rows of earlier runs that no longer belong are dropped."""
+    """Make what is missing; without `resume`, everything."""
     if not resume:
         store.forget(name)
     todo = list(part.tasks(size, seeds))
-    wanted = {task.key for task in todo}
-    for key in [k for k in store.rows(name) if k not in wanted]:
-        del store.rows(name)[key]
     for place, task in enumerate(todo, 1):
         head = f"[{name} {place}/{len(todo)}] {task.key}"
         if store.has(name, task.key, task.settings):

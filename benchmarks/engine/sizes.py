@@ -28,6 +28,7 @@ class Size:
     base: dict[str, int]
     memory_people: tuple[int, int]
     imports: int
+    first_method: str  # whose first search is timed with nothing compiled
 
     def settings(self, *names: str) -> dict[str, Any]:
         """Return some of the numbers, to be noted beside a result."""
@@ -59,6 +60,7 @@ FULL = Size(
     base={"people": 100, "n_costs": 1000, "budget": 200, "n_options": 10, "features": 12},
     memory_people=(1000, 20_000),
     imports=7,
+    first_method="guided",
 )
 
 SMOKE = Size(
@@ -70,7 +72,7 @@ SMOKE = Size(
     cols_budget=300,
     distill=300,
     repeats=2,
-    latency_people=4,
+    latency_people=2,
     models_people=8,
     models_costs=50,
     models_budgets=(50, 200),
@@ -86,6 +88,7 @@ SMOKE = Size(
     base={"people": 10, "n_costs": 100, "budget": 50, "n_options": 10, "features": 12},
     memory_people=(50, 200),
     imports=2,
+    first_method="random",  # the least to compile
 )
 
 SIZES = {size.name: size for size in (FULL, SMOKE)}

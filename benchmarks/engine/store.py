@@ -22,17 +22,17 @@ _ROOT = Path(__file__).parents[2]
 class Store:
     """Rows by part and key, kept in one JSON file.
 
-    A file of another size is not mixed in: it is begun anew.
+    Figures of two sizes, machines or sets of packages do not belong into one file, and hours of measuring are not to be
+    overwritten by accident: such a file is refused.
     """
 
     def __init__(self, path: Path, size: str) -> None:
         self.path = path
-        self.content: dict[str, Any] = {"format": _FORMAT, "size": size, "parts": {}}
-        if path.is_file():
-            old = read(path)
-            if old["size"] == size:
-                self.content = old
-        self.content["machine"] = machine()
+        here = {"format": _FORMAT, "size": size, "machine": machine()}
+        self.content: dict[str, Any] = read(path) if path.is_file() else {**here, "parts": {}}
+        other = [name for name, value in here.items() if self.content[name] != value]
+        if other:
+            raise SystemExit(f"{path} was made with another {' and '.join(other)}; remove it or choose another --out.")
 
     def rows(self, part: str) -> Rows:
         """Return the rows of a part, in the order they were made."""

@@ -133,7 +133,8 @@ def _cols(rows: Rows) -> Table:
     columns = ("data", "ms a person", "times faster", "target", "verdict", "our search only", "its sampling too")
     note = (
         "The released code's search alone (9.3 s and 7.6 s a person on such a machine) over everything of ours; then "
-        "over ours without sampling; then its 1.3 s of cost sampling counted too, over everything of ours. B 5000, M 1000."
+        "over ours without sampling; then its 1.3 s of cost sampling counted too, over everything of ours. B 5000, "
+        "M 1000."
     )
     return Table("Time: COLS as in the paper against the released code", (*columns, "repeats"), lines, note)
 
