@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
 from benchmarks.engine.parts import PARTS
@@ -40,7 +39,6 @@ def _run(args: argparse.Namespace, out: Path) -> None:
         raise SystemExit(f"no part {', '.join(unknown)}; known: {', '.join(PARTS)}.")
     size = SIZES[args.size]
     store = Store(out, size.name)
-    warnings.simplefilter("ignore", FutureWarning)  # of other packages; they would drown the progress
     for name in names:
         run_part(name, PARTS[name], size, args.seeds or size.seeds, store, args.resume, _say)
 

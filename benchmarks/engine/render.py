@@ -32,7 +32,7 @@ def text(content: dict[str, Any]) -> str:
 
 
 def all_tables(content: dict[str, Any]) -> list[Table]:
-    """Return the tables of every part that was run, the rows that could not be made last."""
+    """Return the tables of every part that was run, last the rows that could not be made, and warnings."""
     parts = {name: rows for name, rows in content["parts"].items() if name in PARTS}
     out = [table for name in PARTS if name in parts for table in PARTS[name].tables(parts[name])]
     lost = [
@@ -41,7 +41,17 @@ def all_tables(content: dict[str, Any]) -> list[Table]:
         for key, row in rows.items()
         if row["status"] != "ok"
     ]
-    return [*out, Table("Not measured", ("part", "row", "status", "why"), lost)] if lost else out
+    heard = [
+        [name, key, said]
+        for name, rows in parts.items()
+        for key, row in rows.items()
+        for said in row.get("warnings", [])
+    ]
+    ends = (
+        Table("Not measured", ("part", "row", "status", "why"), lost),
+        Table("Warnings", ("part", "row", "warning"), heard),
+    )
+    return out + [table for table in ends if table.rows]
 
 
 def _head(content: dict[str, Any]) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 from benchmarks.engine.parts import Part
 from benchmarks.engine.sizes import Size
@@ -29,14 +31,17 @@ def run_part(
 
 
 def make(task: Task) -> Row:
-    """Make one row, whatever comes of it."""
+    """Make one row, whatever comes of it. Warnings are kept with it: a user would see them."""
     began = time.perf_counter()
     row: Row = {"settings": dict(task.settings), **stamp()}
-    try:
-        row |= {"status": "ok", "result": task.run()}
-    except SkippedError as reason:
-        row |= {"status": "skipped", "error": str(reason)}
-    except Exception as error:  # a row that fails is a finding; the others go on
-        row |= {"status": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("default")
+        try:
+            row |= {"status": "ok", "result": task.run()}
+        except SkippedError as reason:
+            row |= {"status": "skipped", "error": str(reason)}
+        except Exception as error:  # a row that fails is a finding; the others go on
+            row |= {"status": "failed", "error": f"{type(error).__name__}: {error}"[:500]}
     row["seconds"] = time.perf_counter() - began
-    return row
+    said = dict.fromkeys(f"{w.category.__name__}: {w.message} ({Path(w.filename).name}:{w.lineno})" for w in heard)
+    return {**row, "warnings": list(said)} if said else row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,3 +127,16 @@ def test_numbers_behind_the_tables() -> None:
     assert half == pytest.approx(2.484, abs=1e-3)
     assert mean_and_half([4.0]) == "4.00"
     assert [verdict(x) for x in (True, False, None)] == ["met", "NOT MET", "-"]
+
+
+def test_warnings_are_kept_with_the_row_and_shown() -> None:
+    def warn() -> Result:
+        for _ in range(3):
+            warnings.warn("mind this", UserWarning, stacklevel=1)
+        return {}
+
+    row = runner.make(Task("loud", {}, warn))
+    assert row["status"] == "ok"
+    assert len(row["warnings"]) == 1
+    content = {"format": 1, "size": "smoke", "machine": {}, "parts": {"startup": {"loud": row}}}
+    assert "UserWarning: mind this" in markdown(content)
