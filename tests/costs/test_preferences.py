@@ -62,7 +62,7 @@ def costs_of(samples: CostSamples, p: int, name: str) -> dict[Any, NDArray[np.fl
     for j in range(t.used[p, f]):
         fill_row(t, p, f, j)
         level = t.levels[p, t.offsets[f] + j]
-        out[level if feature.numeric else feature.values[int(level)]] = t.cells[p, t.offsets[f] + j].copy()
+        out[level if feature.numeric else feature.values[int(level)]] = t.cells[t.place[p, t.offsets[f] + j]].copy()
     return out
 
 
@@ -70,10 +70,10 @@ def costs_of(samples: CostSamples, p: int, name: str) -> dict[Any, NDArray[np.fl
 @settings(max_examples=25)
 def test_editable_and_alpha_are_used_in_every_sample(editable: set[str], alpha: float | None) -> None:
     t = sample(Preferences(editable=sorted(editable), alpha=alpha)).tables
-    drawn = ~np.isnan(t.scores)
+    drawn = ~np.isnan(t.scores.swapaxes(1, 2))
     expected = np.array([name in editable for name in SCHEMA.names])
     assert (drawn == expected).all()
-    np.testing.assert_allclose(np.nansum(t.scores, axis=2), 1.0)
+    np.testing.assert_allclose(np.nansum(t.scores.swapaxes(1, 2), axis=2), 1.0)
     assert (t.alpha == alpha).all() if alpha is not None else np.ptp(t.alpha) > 0.9
 
 
@@ -84,15 +84,15 @@ def test_scores_are_used_as_given(weights: dict[str, float]) -> None:
     t = sample(Preferences(scores=scores)).tables
     for f, name in enumerate(SCHEMA.names):
         if name in scores:
-            assert (t.scores[:, :, f] == scores[name]).all()
+            assert (t.scores.swapaxes(1, 2)[:, :, f] == scores[name]).all()
         else:
-            assert np.isnan(t.scores[:, :, f]).all()
+            assert np.isnan(t.scores.swapaxes(1, 2)[:, :, f]).all()
 
 
 def test_an_editable_feature_without_a_score_has_score_zero() -> None:
     t = sample(Preferences(editable=["hours", "job"], scores={"hours": 1.0})).tables
-    assert (t.scores[:, :, SCHEMA.position("job")] == 0).all()
-    assert (t.scores[:, :, SCHEMA.position("hours")] == 1).all()
+    assert (t.scores.swapaxes(1, 2)[:, :, SCHEMA.position("job")] == 0).all()
+    assert (t.scores.swapaxes(1, 2)[:, :, SCHEMA.position("hours")] == 1).all()
 
 
 def test_costs_follow_the_scores_and_alpha_given() -> None:
@@ -198,7 +198,7 @@ def test_everything_together() -> None:
     samples = sample(said)
     t = samples.tables
     assert (t.alpha == 0).all()
-    assert (t.scores[0, :, :2] == [0.25, 0.75]).all()
+    assert (t.scores.swapaxes(1, 2)[0, :, :2] == [0.25, 0.75]).all()
     hours, jobs = costs_of(samples, 0, "hours"), costs_of(samples, 0, "job")
     assert max(v for v, c in hours.items() if np.isfinite(c).all()) == max(45, PEOPLE["hours"].iloc[0])
     assert (jobs["nurse"] == 0.125).all()
@@ -213,7 +213,7 @@ def test_people_with_and_without_preferences_side_by_side() -> None:
     said = Preferences(editable=["hours"], alpha=0.5)
     mixed = model.sample(encoded, keys, 50, [said, None] * 6).tables
     alone = model.sample(encoded, keys, 50, [None] * 12).tables
-    np.testing.assert_array_equal(mixed.scores[1::2], alone.scores[1::2])
+    np.testing.assert_array_equal(mixed.scores.swapaxes(1, 2)[1::2], alone.scores.swapaxes(1, 2)[1::2])
     np.testing.assert_array_equal(mixed.alpha[1::2], alone.alpha[1::2])
     assert (mixed.alpha[::2] == 0.5).all()
 

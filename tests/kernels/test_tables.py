@@ -33,7 +33,7 @@ def test_means_equal_the_twin(seed: int) -> None:
         for f in range(t.start.shape[1]):
             for j in range(0, t.used[p, f], 3):
                 twin = [reference.mean_cost(t, p, f, j, m) for m in range(t.alpha.shape[1])]
-                np.testing.assert_allclose(t.cells[p, t.offsets[f] + j], twin, rtol=1e-12, atol=1e-15)
+                np.testing.assert_allclose(t.cells[t.place[p, t.offsets[f] + j]], twin, rtol=1e-12, atol=1e-15)
 
 
 @settings(max_examples=10, deadline=None)
@@ -44,7 +44,7 @@ def test_profiles_equal_the_twin(seed: int) -> None:
     for p in range(0, len(t.start), 5):
         for m in range(t.alpha.shape[1]):
             scores, alpha = reference.draw_profile(int(t.keys[p]), m, changeable, None, None, None)
-            np.testing.assert_allclose(t.scores[p, m], scores, rtol=1e-12)
+            np.testing.assert_allclose(t.scores.swapaxes(1, 2)[p, m], scores, rtol=1e-12)
             assert t.alpha[p, m] == alpha
 
 
@@ -59,17 +59,17 @@ def test_costs_of_states_equal_the_twin(seed: int, state_seed: int) -> None:
         objective_costs(t, p, codes, out)
         np.testing.assert_allclose(out, reference.objective_costs(t, p, codes), rtol=1e-12)
         charged(t, p, codes, out)
-        raw = np.sum([t.cells[p, t.offsets[f] + c] for f, c in enumerate(codes)], axis=0)
+        raw = np.sum([t.cells[t.place[p, t.offsets[f] + c]] for f, c in enumerate(codes)], axis=0)
         np.testing.assert_allclose(out, raw, atol=len(codes) * TIE)
         assert reachable(t, p, codes) or np.isinf(out).all()
 
 
 def test_free_moves_are_charged_nothing_but_ranked_by_size() -> None:
     t = filled(3)
-    single = (~np.isnan(t.scores)).sum(axis=2) == 1
+    single = (~np.isnan(t.scores.swapaxes(1, 2))).sum(axis=2) == 1
     assert single.any(), "the sample must hold functions with a single editable feature"
     for p, m in np.argwhere(single)[:20]:
-        f = int(np.flatnonzero(~np.isnan(t.scores[p, m]))[0])
+        f = int(np.flatnonzero(~np.isnan(t.scores.swapaxes(1, 2)[p, m]))[0])
         codes, out = t.start[p].copy(), np.empty(t.alpha.shape[1])
         seen = []
         for j in range(t.used[p, f]):
@@ -77,7 +77,7 @@ def test_free_moves_are_charged_nothing_but_ranked_by_size() -> None:
             if reachable(t, p, codes) and j != t.start[p, f]:
                 charged(t, p, codes, out)
                 assert out[m] == 0.0
-                seen.append((abs(j - int(t.start[p, f])), t.cells[p, t.offsets[f] + j, m]))
+                seen.append((abs(j - int(t.start[p, f])), t.cells[t.place[p, t.offsets[f] + j], m]))
         if t.ordered[f] and (t.start[p, f] == 0):
             steps, ranks = zip(*sorted(seen), strict=True) if seen else ((), ())
             assert list(ranks) == sorted(ranks), steps
@@ -93,7 +93,7 @@ def test_rows_do_not_depend_on_what_was_touched_before() -> None:
         for j in reversed(range(b.used[2, f])):
             fill_row(b, 2, f, j)
     for f in range(5):
-        np.testing.assert_array_equal(a.cells[2, a.offsets[f] + 1], b.cells[2, b.offsets[f] + 1])
+        np.testing.assert_array_equal(a.cells[a.place[2, a.offsets[f] + 1]], b.cells[b.place[2, b.offsets[f] + 1]])
 
 
 @given(st.lists(st.floats(0, 20) | st.just(float("inf")), min_size=2, max_size=30), st.floats(0.1, 5))

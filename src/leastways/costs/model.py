@@ -21,6 +21,10 @@ from leastways.schema.consistency import clauses_of
 from leastways.schema.rules import AtMost, Linked
 
 
+_TIE_BREAK = 0.01  # how much EMC counts beside the share of satisfied samples
+_CELL_BYTES = 100 * 2**20  # beyond this, rows are dropped and made again
+
+
 @dataclass(frozen=True)
 class CostSamples:
     """M cost functions for each of some people, and the rules those people are under."""
@@ -53,9 +57,15 @@ class CostModel:
         return cls(schema, distribution, Percentiles.fit(schema, frame))
 
     def bytes_per_person(self, n_samples: int) -> int:
-        """Estimate the memory of one person's tables, to choose how many people go into a chunk."""
+        """Estimate the memory of one person's tables without the cells, to choose how many people go into a chunk."""
         V, F = int(self.schema.offsets[-1]), len(self.schema.features)
-        return 8 * (n_samples * (V + 2 * F + 2) + 4 * V)
+        return n_samples * (12 * F + 16) + 40 * V
+
+    def room_for_cells(self, n_people: int, n_samples: int) -> NDArray[np.float64]:
+        """Return room for the cost tables of some people: all their rows, or as many as memory is set aside for."""
+        V, F = int(self.schema.offsets[-1]), len(self.schema.features)
+        rows = min(n_people * V, max(_CELL_BYTES // (8 * n_samples), 4 * F))
+        return np.empty((max(rows, F), n_samples))
 
     def sample(
         self,
@@ -64,8 +74,14 @@ class CostModel:
         n_samples: int,
         preferences: Sequence[Preferences | None],
         uncovered_cost: float = 1.5,
+        satisfied_below: float | None = None,
+        cells: NDArray[np.float64] | None = None,
     ) -> CostSamples:
-        """Draw `n_samples` cost functions for each person; cells of the table are made when first touched."""
+        """Draw `n_samples` cost functions for each person; cells of the table are made when first touched.
+
+        With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties. `cells`
+        is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
+        """
         schema, P = self.schema, len(people)
         V, F = int(schema.offsets[-1]), len(schema.features)
         levels = levels_of(schema.features, people)
@@ -76,7 +92,7 @@ class CostModel:
         if self.distribution.alpha is not None:
             alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
         cost_keys = stream(keys, "cost")
-        scores = np.empty((P, F, n_samples)).transpose(0, 2, 1)  # a feature's scores stand together
+        scores = np.empty((P, F, n_samples))
         alphas = np.empty((P, n_samples))
         editors, n_editors = np.empty((P, F, n_samples), np.int32), np.zeros((P, F), np.int64)
         draw_profiles(
@@ -98,10 +114,10 @@ class CostModel:
             offsets=schema.offsets,
             used=used,
             ordered=np.array([f.ordered for f in schema.features]),
-            levels=np.concatenate(levels, axis=1),
+            levels=np.ascontiguousarray(np.concatenate(levels, axis=1)),
             span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
             allowed=_allowed(schema, people.codes, used, open_to, told.accepted, told.given),
-            percentile=np.concatenate([self.percentiles.of(f, levels[f]) for f in range(F)], axis=1),
+            percentile=np.ascontiguousarray(np.concatenate([self.percentiles.of(f, levels[f]) for f in range(F)], axis=1)),
             given=told.given,
             scores=scores,
             alpha=alphas,
@@ -111,8 +127,16 @@ class CostModel:
             noise_std=float(self.distribution.noise_std),
             weights=np.full((P, n_samples), 1.0 / n_samples),
             uncovered_cost=float(uncovered_cost),
-            cells=np.empty((P, V, n_samples)),
-            ready=np.zeros((P, V), np.bool_),
+            slope=1.0 if satisfied_below is None else _TIE_BREAK,
+            step=0.0 if satisfied_below is None else 1.0,
+            step_at=np.inf if satisfied_below is None else float(satisfied_below),
+            cells=self.room_for_cells(P, n_samples) if cells is None else cells,
+            place=np.full((P, V), -1, np.int32),
+            n_rows=np.zeros(1, np.int64),
+            nothing=np.zeros(n_samples),
+            room=np.empty((4, n_samples)),
+            who=np.empty(n_samples, np.int32),
+            picked=np.empty(F, np.int64),
         )
         return CostSamples(tables, rule_tables(schema, levels, tables.levels))
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 
 
-@compiled
+@lean
 def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Copy a vector over another of the same length or more."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
-@compiled
+@lean
 def fill(target: NDArray[Any], value: float) -> None:
     """Set every element of a vector."""
     for i in range(target.shape[0]):

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 
 
-@compiled
+@lean
 def nearest_two(
     costs: NDArray[np.float64],  # [N, M] bounded costs of the members
     n: int,
@@ -36,7 +36,7 @@ def nearest_two(
                 second[m] = c
 
 
-@compiled
+@lean
 def add_gain(candidate: NDArray[np.float64], lowest: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return how much EMC falls when the candidate [M] joins the set."""
     total = 0.0
@@ -45,7 +45,7 @@ def add_gain(candidate: NDArray[np.float64], lowest: NDArray[np.float64], weight
     return total
 
 
-@compiled
+@lean
 def swap_gains(
     candidate: NDArray[np.float64],  # [M]
     lowest: NDArray[np.float64],  # [M]
@@ -72,7 +72,7 @@ def swap_gains(
         gains[p] += shared
 
 
-@compiled
+@lean
 def mean_lowest(lowest: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return EMC on the objective's scale, from each sample's lowest cost."""
     total = 0.0

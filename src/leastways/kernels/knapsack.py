@@ -12,103 +12,120 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import compiled
-from leastways.kernels.tables import TIE, Tables, bounded, fill_row, linear_mean
+from leastways.kernels.compiled import lean
+from leastways.kernels.tables import TIE, Tables, linear_mean, row_of, scaled
 
 COARSE = 24  # values of a long grid that the sweep looks at; trimming then looks at all
-_SWEEPS = 12
+_SWEEPS = 9
 
 
 class Items(NamedTuple):
-    """Moves open to one sample, by feature: room for COARSE of each."""
+    """A person's moves that are guessed to help, by feature: room for COARSE of each."""
 
     first: NDArray[np.int64]  # [F + 1]
     code: NDArray[np.int32]  # [COARSE F]
-    cost: NDArray[np.float64]  # [COARSE F]
     lift: NDArray[np.float64]  # [COARSE F]
+    linear: NDArray[np.float64]  # [COARSE F] share of the steps, NaN where a cost has no formula
+    share: NDArray[np.float64]  # [COARSE F] difference of the percentiles
+    cost: NDArray[np.float64]  # [COARSE F] for the sample at hand, infinite where it cannot make the move
+
+    @classmethod
+    def room(cls, F: int) -> Items:
+        """Make room for the moves of F features."""
+        n = COARSE * F
+        return cls(
+            np.empty(F + 1, np.int64), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        )
 
 
-@compiled
-def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], row: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Write a state's bounded costs under the first S samples (out [S]), without the noise of ordered features."""
+@lean
+def has_formula(t: Tables, p: int, f: int, j: int) -> bool:
+    """Whether a move's mean cost follows from the step: not for categories, nor where the person stated the cost."""
+    return bool(t.ordered[f]) and np.isnan(t.given[p, t.offsets[f] + j])
+
+
+@lean
+def percentile_step(t: Tables, p: int, f: int, j: int) -> float:
+    """Return the difference of the percentiles between a move's end and its start."""
+    return float(abs(t.percentile[p, t.offsets[f] + j] - t.percentile[p, t.offsets[f] + t.start[p, f]]))
+
+
+@lean
+def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
+    """Write what a state counts in the objective under the first S samples (out [S]), without the noise."""
     S = out.shape[0]
     fill(out, 0.0)
     for f in range(codes.shape[0]):
         j, i = codes[f], t.start[p, f]
         if j == i:
             continue
-        v = t.offsets[f] + j
-        if t.ready[p, v]:
-            cells = t.cells[p, v]
+        if not has_formula(t, p, f, j):
+            row = t.cells[row_of(t, p, f, j)]
             for m in range(S):
-                out[m] += cells[m]
+                out[m] += row[m]
             continue
-        linear = linear_mean(i, j, t.used[p, f])
-        share = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
-        fill(row, np.inf)
-        for e in range(t.n_editors[p, f]):
-            m = t.editors[p, f, e]
-            if m >= S:
-                break
-            row[m] = max(1.0 - t.scores[p, m, f], TIE) * (t.alpha[p, m] * linear + (1.0 - t.alpha[p, m]) * share)
-        for m in range(S):
-            out[m] += row[m]
-    ceiling = t.uncovered_cost
+        linear, share = linear_mean(i, j, t.used[p, f]), percentile_step(t, p, f, j)
+        scores, alpha = t.scores[p, f], t.alpha[p]
+        for m in range(S):  # the score is NaN where the feature is not editable, and the cost becomes so
+            out[m] += (1.0 + TIE - scores[m]) * (share + alpha[m] * (linear - share))
+    ceiling, slope, step, step_at = t.uncovered_cost, t.slope, t.step, t.step_at
     for m in range(S):
-        out[m] = bounded(out[m], ceiling)
+        out[m] = scaled(out[m] if out[m] >= 0.0 else np.inf, ceiling, slope, step, step_at)
 
 
-@compiled
-def prepare(t: Tables, p: int) -> None:
-    """Make the cells that have no formula: of unordered features, and of costs the person stated."""
-    for f in range(t.ordered.shape[0]):
-        for j in range(t.used[p, f]):
-            v = t.offsets[f] + j
-            if t.allowed[p, v] and not t.ready[p, v] and (not t.ordered[f] or not np.isnan(t.given[p, v])):
-                fill_row(t, p, f, j)
-
-
-@compiled
+@lean
 def _mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
-    """Return one cell's mean cost for an editable feature (`_prepare` has made the cells that have no formula)."""
-    v = t.offsets[f] + j
-    if not t.ordered[f] or not np.isnan(t.given[p, v]):
-        return t.cells[p, v, m]
-    i = t.start[p, f]
-    share = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
-    alpha = t.alpha[p, m]
-    return max(1.0 - t.scores[p, m, f], 1e-3) * (alpha * linear_mean(i, j, t.used[p, f]) + (1.0 - alpha) * share)
+    """Return one cell's mean cost for an editable feature."""
+    if not has_formula(t, p, f, j):
+        return float(t.cells[row_of(t, p, f, j), m])
+    linear, share = linear_mean(t.start[p, f], j, t.used[p, f]), percentile_step(t, p, f, j)
+    return float((1.0 + TIE - t.scores[p, f, m]) * (share + t.alpha[p, m] * (linear - share)))
 
 
-@compiled
-def _list_items(
+@lean
+def list_items(
     t: Tables,
     p: int,
     choices: NDArray[np.int32],  # [V]
     n_choices: NDArray[np.int32],  # [F]
     lift: NDArray[np.float64],  # [V]
-    m: int,
     items: Items,
 ) -> None:
-    """List the moves open to sample m with their cost and lift; of a long grid, evenly spaced ones."""
+    """List the moves that are guessed to help; of a long grid, evenly spaced ones."""
     n = 0
     for f in range(n_choices.shape[0]):
         items.first[f] = n
-        if n_choices[f] < 2 or np.isnan(t.scores[p, m, f]):
-            continue
         steps = min(n_choices[f], COARSE)
-        for k in range(steps):
+        for k in range(steps if n_choices[f] > 1 else 0):
             j = choices[t.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
             if j != t.start[p, f] and lift[t.offsets[f] + j] > 0.0:
                 items.code[n] = j
                 items.lift[n] = lift[t.offsets[f] + j]
-                items.cost[n] = _mean_cost(t, p, f, j, m)
+                items.linear[n] = np.nan
+                if has_formula(t, p, f, j):
+                    items.linear[n] = linear_mean(t.start[p, f], j, t.used[p, f])
+                    items.share[n] = percentile_step(t, p, f, j)
                 n += 1
     items.first[n_choices.shape[0]] = n
 
 
-@compiled
-def _take_items(t: Tables, p: int, price: float, items: Items, out: NDArray[np.int32]) -> float:
+@lean
+def _price_items(t: Tables, p: int, m: int, items: Items) -> None:
+    """Write what each listed move costs sample m."""
+    alpha = t.alpha[p, m]
+    for f in range(items.first.shape[0] - 1):
+        scale = 1.0 + TIE - t.scores[p, f, m]
+        for k in range(items.first[f], items.first[f + 1]):
+            if np.isnan(scale):
+                items.cost[k] = np.inf
+            elif np.isnan(items.linear[k]):
+                items.cost[k] = t.cells[row_of(t, p, f, items.code[k]), m]
+            else:
+                items.cost[k] = scale * (items.share[k] + alpha * (items.linear[k] - items.share[k]))
+
+
+@lean
+def _take_items(start: NDArray[np.int32], price: float, items: Items, out: NDArray[np.int32]) -> float:
     """Take the best move of each feature when lift is worth `price`; return the lift of them all."""
     total = 0.0
     for f in range(out.shape[0]):
@@ -117,14 +134,14 @@ def _take_items(t: Tables, p: int, price: float, items: Items, out: NDArray[np.i
             value = price * items.lift[k] - items.cost[k]
             if value > best:
                 best, pick = value, k
-        out[f] = t.start[p, f]
+        out[f] = start[f]
         if pick >= 0:
             out[f] = items.code[pick]
             total += items.lift[pick]
     return total
 
 
-@compiled
+@lean
 def knapsack(
     t: Tables,
     p: int,
@@ -133,30 +150,51 @@ def knapsack(
     lift: NDArray[np.float64],  # [V]
     m: int,
     need: float,  # log-odds to be gained
-    items: Items,
+    items: Items,  # as `list_items` leaves them
     out: NDArray[np.int32],  # [F] written
 ) -> bool:
     """Find the cheapest state for sample m that the surrogate accepts: a Lagrangian sweep, then trimming.
 
     A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`.
     """
-    _list_items(t, p, choices, n_choices, lift, m, items)
+    _price_items(t, p, m, items)
+    start = t.start[p]
     low, high = 1e-3, 1e3
-    if _take_items(t, p, high, items, out) < need:
+    if _take_items(start, high, items, out) < need:
         return False
     for _ in range(_SWEEPS):
         price = math.sqrt(low * high)
-        if _take_items(t, p, price, items, out) >= need:
+        if _take_items(start, price, items, out) >= need:
             high = price
         else:
             low = price
-    total = _take_items(t, p, high, items, out)
-    trim(t, p, choices, n_choices, lift, m, total - need, out)
+    total = _take_items(start, high, items, out)
+    _trim(t, p, choices, n_choices, lift, m, total - need, out)
     return True
 
 
-@compiled
-def trim(
+@lean
+def _nearest_reaching(
+    choices: NDArray[np.int32],  # [n] in ascending order
+    n: int,
+    own: int,
+    lift: NDArray[np.float64],  # [n or more] by code
+    least: float,
+    step: int,
+) -> int:
+    """Return the code nearest to `own` on one side (step -1 or 1) whose lift is at least `least`; -1 if there is none."""
+    k = 0 if step > 0 else n - 1
+    while 0 <= k < n and (choices[k] - own) * step <= 0:
+        k += step
+    while 0 <= k < n:
+        if lift[choices[k]] >= least:
+            return int(choices[k])
+        k += step
+    return -1
+
+
+@lean
+def _trim(
     t: Tables,
     p: int,
     choices: NDArray[np.int32],
@@ -168,20 +206,26 @@ def trim(
 ) -> None:
     """Give back what is not needed: of each change in turn, the cheapest value that keeps the guess above the bar."""
     for f in range(codes.shape[0]):
-        if codes[f] == t.start[p, f]:
+        own = t.start[p, f]
+        if codes[f] == own:
             continue
-        v = t.offsets[f]
+        v, n = t.offsets[f], n_choices[f]
         least = lift[v + codes[f]] - spare
-        cost, pick = _mean_cost(t, p, f, codes[f], m), codes[f]
+        pick = codes[f]
         if least <= 0.0:
-            cost, pick = 0.0, t.start[p, f]
+            pick = own
+        elif has_formula(t, p, f, codes[f]):  # the cost rises with the distance: the nearest on either side
+            cost = _mean_cost(t, p, f, pick, m)
+            for step in (-1, 1):
+                j = _nearest_reaching(choices[v : v + n], n, own, lift[v : v + t.used[p, f]], least, step)
+                if j >= 0 and _mean_cost(t, p, f, j, m) < cost:
+                    pick, cost = j, _mean_cost(t, p, f, j, m)
         else:
-            for k in range(n_choices[f]):
+            cost = _mean_cost(t, p, f, pick, m)
+            for k in range(n):
                 j = choices[v + k]
-                if j != t.start[p, f] and lift[v + j] >= least:
-                    c = _mean_cost(t, p, f, j, m)
-                    if c < cost:
-                        cost, pick = c, j
-        gained = lift[v + pick] if pick != t.start[p, f] else 0.0
+                if j != own and lift[v + j] >= least and _mean_cost(t, p, f, j, m) < cost:
+                    pick, cost = j, _mean_cost(t, p, f, j, m)
+        gained = lift[v + pick] if pick != own else 0.0
         spare -= lift[v + codes[f]] - gained
         codes[f] = pick

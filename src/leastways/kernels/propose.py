@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 from leastways.kernels.random import below
 from leastways.kernels.rules import RuleTables, repair
 from leastways.kernels.tables import Tables
@@ -14,7 +14,7 @@ from leastways.kernels.tables import Tables
 _TRIES = 20
 
 
-@compiled
+@lean
 def list_choices(
     allowed: NDArray[np.bool_],  # [P, V]
     offsets: NDArray[np.int64],  # [F + 1]
@@ -32,7 +32,7 @@ def list_choices(
             n_choices[p, f] = n
 
 
-@compiled
+@lean
 def _change_one(
     offsets: NDArray[np.int64],
     choices: NDArray[np.int32],
@@ -56,7 +56,7 @@ def _change_one(
     return state
 
 
-@compiled
+@lean
 def perturb(
     t: Tables,
     rules: RuleTables,
@@ -76,7 +76,7 @@ def perturb(
             movable += 1
     if movable == 0:
         return state, False
-    picked = np.empty(F, np.int64)
+    picked = t.picked
     for _ in range(_TRIES):
         copy(base, out)
         j = 0
@@ -95,7 +95,7 @@ def perturb(
     return state, False
 
 
-@compiled
+@lean
 def uniform_state(
     t: Tables,
     rules: RuleTables,
@@ -118,7 +118,7 @@ def uniform_state(
     return state, False
 
 
-@compiled
+@lean
 def same_state(a: NDArray[np.int32], b: NDArray[np.int32]) -> bool:
     """Whether two states are the same."""
     for f in range(a.shape[0]):

@@ -12,19 +12,19 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_UNIT = 2.0**-53
+UNIT = 2.0**-53
 _LAYERS = 256
-_LAYER_BITS = np.uint64(_LAYERS - 1)
+LAYER_BITS = np.uint64(_LAYERS - 1)
 _TAIL, _AREA = 3.6541528853610088, 4.92867323399e-3  # of a ziggurat with 256 layers
 
 
-@compiled
+@lean
 def mix64(z: np.uint64) -> np.uint64:
     """SplitMix64's finaliser: a bijection in which every input bit reaches every output bit."""
     z = (z ^ (z >> _S30)) * _MIX_1
@@ -32,27 +32,27 @@ def mix64(z: np.uint64) -> np.uint64:
     return z ^ (z >> _S31)
 
 
-@compiled
+@lean
 def keyed(key: np.uint64, counter: int) -> np.uint64:
     """Return a fresh generator state for this counter under this key."""
     return mix64(key ^ mix64(np.uint64(counter) * GOLDEN + GOLDEN))
 
 
-@compiled
+@lean
 def uniform(state: np.uint64) -> tuple[np.uint64, float]:
     """Draw from the open interval (0, 1)."""
     state = state + GOLDEN
-    return state, (np.float64(mix64(state) >> _S11) + 0.5) * _UNIT
+    return state, (np.float64(mix64(state) >> _S11) + 0.5) * UNIT
 
 
-@compiled
+@lean
 def below(state: np.uint64, n: int) -> tuple[np.uint64, int]:
     """Draw an integer from 0 .. n-1."""
     state, u = uniform(state)
     return state, min(int(u * n), n - 1)
 
 
-@compiled
+@lean
 def exponential(state: np.uint64) -> tuple[np.uint64, float]:
     """Draw from the standard exponential distribution."""
     state, u = uniform(state)
@@ -70,19 +70,19 @@ def _ziggurat() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return edges, edges[1:] / edges[:-1]
 
 
-_EDGES, _RATIOS = _ziggurat()
+EDGES, RATIOS = _ziggurat()
 
 
-@compiled
+@lean
 def normal(state: np.uint64) -> tuple[np.uint64, float]:
     """Draw from the standard normal distribution: the ziggurat of Marsaglia and Tsang (2000), after Doornik (2005)."""
     while True:
         state = state + GOLDEN
         bits = mix64(state)
-        layer = np.int64(bits & _LAYER_BITS)
-        u = (np.float64(bits >> _S11) + 0.5) * (2.0 * _UNIT) - 1.0
-        if abs(u) < _RATIOS[layer]:
-            return state, u * _EDGES[layer]
+        layer = np.int64(bits & LAYER_BITS)
+        u = (np.float64(bits >> _S11) + 0.5) * (2.0 * UNIT) - 1.0
+        if abs(u) < RATIOS[layer]:
+            return state, u * EDGES[layer]
         if layer == 0:  # the tail beyond the last edge
             while True:
                 state, a = uniform(state)
@@ -90,15 +90,15 @@ def normal(state: np.uint64) -> tuple[np.uint64, float]:
                 x = math.log(a) / _TAIL
                 if -2.0 * math.log(b) >= x * x:
                     return state, (x - _TAIL) if u < 0.0 else (_TAIL - x)
-        x = u * _EDGES[layer]
-        lower = math.exp(-0.5 * (_EDGES[layer] * _EDGES[layer] - x * x))
-        upper = math.exp(-0.5 * (_EDGES[layer + 1] * _EDGES[layer + 1] - x * x))
+        x = u * EDGES[layer]
+        lower = math.exp(-0.5 * (EDGES[layer] * EDGES[layer] - x * x))
+        upper = math.exp(-0.5 * (EDGES[layer + 1] * EDGES[layer + 1] - x * x))
         state, v = uniform(state)
         if upper + v * (lower - upper) < 1.0:
             return state, x
 
 
-@compiled
+@lean
 def gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
     """Draw from Gamma(shape, 1) for a shape of 1 or more: Marsaglia and Tsang (2000)."""
     d = shape - 1.0 / 3.0
@@ -117,7 +117,7 @@ def gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
             return state, d * v
 
 
-@compiled
+@lean
 def log_gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
     """Draw the logarithm of a Gamma(shape, 1) variate, for any shape: for tiny ones the variate itself underflows."""
     if shape >= 1.0:
@@ -128,7 +128,7 @@ def log_gamma_draw(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
     return state, math.log(x) + math.log(u) / shape
 
 
-@compiled
+@lean
 def beta_draw(state: np.uint64, a: float, b: float) -> tuple[np.uint64, float]:
     """Draw from Beta(a, b) as a ratio of Gammas; in logarithms where one of them may underflow."""
     if a >= 1.0 and b >= 1.0:

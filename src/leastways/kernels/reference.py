@@ -77,7 +77,7 @@ def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
     v = int(t.offsets[f]) + j
     if j == i:
         return 0.0
-    if not t.allowed[p, v] or math.isnan(t.scores[p, m, f]):
+    if not t.allowed[p, v] or math.isnan(t.scores[p, f, m]):
         return math.inf
     if not t.ordered[f]:
         stream = Stream(Stream(int(t.keys[p]), (-1 - v) & _MASK).state, m)
@@ -86,7 +86,7 @@ def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
         last = int(t.used[p, f]) - 1
         linear = (j - i) / (last - i) if j > i else (i - j) / i
         percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
-    alpha, score = t.alpha[p, m], t.scores[p, m, f]
+    alpha, score = t.alpha[p, m], t.scores[p, f, m]
     unscaled = alpha * linear + (1 - alpha) * percentile
     return float(TIE * unscaled if score == 1 else (1 - score) * unscaled)
 
@@ -99,7 +99,7 @@ def bounded(costs: Numbers, ceiling: float) -> Numbers:
 
 def objective_costs(t: Tables, p: int, codes: NDArray[np.int32]) -> Numbers:
     """Twin of `objective_costs`, from a table whose rows are all filled."""
-    rows = [t.cells[p, t.offsets[f] + code] for f, code in enumerate(codes)]
+    rows = [t.cells[t.place[p, t.offsets[f] + code]] for f, code in enumerate(codes)]
     return bounded(np.sum(rows, axis=0), t.uncovered_cost)
 
 
@@ -176,8 +176,8 @@ def set_score(
 
 def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> dict[str, Any]:
     """Twin of `describe_sets` for one person with at least one option, from a table whose rows are all filled."""
-    rows = np.array([[t.cells[p, t.offsets[f] + c] for f, c in enumerate(state)] for state in codes])  # [n, F, M]
-    free = np.moveaxis(t.scores[p] == 1, 0, 1)[None] & np.isfinite(rows) & np.isnan(t.given[p, 0])
+    rows = np.array([[t.cells[t.place[p, t.offsets[f] + c]] for f, c in enumerate(state)] for state in codes])  # [n, F, M]
+    free = (t.scores[p] == 1)[None] & np.isfinite(rows) & np.isnan(t.given[p, 0])
     costs = np.where(free, 0.0, rows).sum(axis=1)
     ranked = np.where(np.isfinite(costs), np.array([objective_costs(t, p, c) for c in codes]), np.inf)
     reached = np.isfinite(costs).any(axis=0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 from leastways.kernels.random import below
 
 _REPAIRS = 8
@@ -26,7 +26,7 @@ class RuleTables(NamedTuple):
     max_changes: int
 
 
-@compiled
+@lean
 def clause_holds(rules: RuleTables, offsets: NDArray[np.int64], p: int, k: int, codes: NDArray[np.int32]) -> bool:
     """Whether clause k holds in this state."""
     for f in range(codes.shape[0]):
@@ -35,7 +35,7 @@ def clause_holds(rules: RuleTables, offsets: NDArray[np.int64], p: int, k: int, 
     return False
 
 
-@compiled
+@lean
 def link_shortfall(
     rules: RuleTables,
     offsets: NDArray[np.int64],
@@ -54,7 +54,7 @@ def link_shortfall(
     return abs(rules.link_at_least[link]) * moved - has - 1e-9
 
 
-@compiled
+@lean
 def changes(start: NDArray[np.int32], codes: NDArray[np.int32]) -> int:
     """Count the changed features."""
     n = 0
@@ -64,7 +64,7 @@ def changes(start: NDArray[np.int32], codes: NDArray[np.int32]) -> int:
     return n
 
 
-@compiled
+@lean
 def meets_rules(
     rules: RuleTables, offsets: NDArray[np.int64], p: int, start: NDArray[np.int32], codes: NDArray[np.int32]
 ) -> bool:
@@ -80,7 +80,7 @@ def meets_rules(
     return True
 
 
-@compiled
+@lean
 def _repair_clause(
     rules: RuleTables,
     offsets: NDArray[np.int64],
@@ -112,7 +112,7 @@ def _repair_clause(
     return state
 
 
-@compiled
+@lean
 def _repair_link(
     rules: RuleTables,
     offsets: NDArray[np.int64],
@@ -140,7 +140,7 @@ def _repair_link(
         codes[rules.link_feature[link]] = start[rules.link_feature[link]]
 
 
-@compiled
+@lean
 def repair(
     rules: RuleTables,
     offsets: NDArray[np.int64],

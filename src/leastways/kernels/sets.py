@@ -11,7 +11,7 @@ from leastways.kernels.arrays import copy, fill
 from leastways.kernels.compiled import compiled
 from leastways.kernels.propose import perturb, same_state, uniform_state
 from leastways.kernels.rules import RuleTables
-from leastways.kernels.tables import TIE, Tables, charged, objective_costs, reachable
+from leastways.kernels.tables import Tables, charged, objective_costs, reachable, top_of
 
 EMC, SPARSITY, PROXIMITY, DIVERSITY = 0, 1, 2, 3
 
@@ -65,7 +65,7 @@ def set_score(
 ) -> float:
     """Score a set, higher is better: minus EMC, or a distance measure averaged with validity."""
     if objective == EMC:
-        fill(lowest, t.uncovered_cost + TIE)
+        fill(lowest, top_of(t))
         for o in range(n):
             if accepted[o] and reachable(t, p, codes[o]):
                 objective_costs(t, p, codes[o], row)

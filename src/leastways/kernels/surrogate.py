@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 from leastways.kernels.tables import Tables
 
 _RIDGE = 0.02
@@ -20,7 +20,7 @@ _MOST_LOG_ODDS = 8.0
 LEAST_SPREAD = 0.2
 
 
-@compiled
+@lean
 def log_odds(probability: float, threshold: float) -> float:
     """Return the log-odds against the threshold, cut at +-8: above 0 is accepted."""
     p = min(max(probability, 1e-9), 1.0 - 1e-9)
@@ -29,7 +29,7 @@ def log_odds(probability: float, threshold: float) -> float:
     return min(max(value, -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
 
 
-@compiled
+@lean
 def columns_of(t: Tables, columns: NDArray[np.int64]) -> int:
     """Write where each feature's columns begin, [F + 1]; return their number."""
     n = 0
@@ -40,13 +40,13 @@ def columns_of(t: Tables, columns: NDArray[np.int64]) -> int:
     return n
 
 
-@compiled
+@lean
 def move_size(t: Tables, p: int, f: int, j: int) -> float:
     """Return how far an ordered feature moves to code j, signed, as a share of its steps."""
     return (j - t.start[p, f]) / max(t.used[p, f] - 1, 1)
 
 
-@compiled
+@lean
 def learn(
     t: Tables,
     p: int,
@@ -78,7 +78,7 @@ def learn(
             normal[places[a], places[b]] += weight * values[a] * values[b]
 
 
-@compiled
+@lean
 def solve(
     normal: NDArray[np.float64],  # [D, D]
     moment: NDArray[np.float64],  # [D]
@@ -110,7 +110,7 @@ def solve(
         out[i] = total / factor[i, i]
 
 
-@compiled
+@lean
 def tabulate(
     t: Tables,
     p: int,
@@ -130,7 +130,7 @@ def tabulate(
                 lift[t.offsets[f] + j] = weights[columns[f] + j]
 
 
-@compiled
+@lean
 def lift_of(t: Tables, p: int, lift: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
     """Return the guessed change of the log-odds of a state."""
     total = 0.0
@@ -140,7 +140,7 @@ def lift_of(t: Tables, p: int, lift: NDArray[np.float64], codes: NDArray[np.int3
     return total
 
 
-@compiled
+@lean
 def chance(log_odds: float, spread: float) -> float:
     """Return the guessed chance that a state with these guessed log-odds is accepted."""
     return 1.0 / (1.0 + math.exp(min(max(-1.7 * log_odds / spread, -50.0), 50.0)))

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import lean
 from leastways.kernels.gains import add_gain, mean_lowest, nearest_two, swap_gains
 from leastways.kernels.propose import perturb
 from leastways.kernels.rules import RuleTables
-from leastways.kernels.tables import TIE, Tables, objective_costs, reachable
+from leastways.kernels.tables import Tables, may_gain, objective_costs, reachable, top_of
 
 LEAST_GAIN = 1e-12  # smaller "gains" are rounding
 
@@ -34,9 +34,13 @@ class Walkers(NamedTuple):
     lowest: NDArray[np.float64]  # [W, M]
     second: NDArray[np.float64]  # [W, M]
     owner: NDArray[np.int32]  # [W, M]
+    candidates: NDArray[np.float64]  # [N, M] scratch for one walker's round, as the rest
+    rows: NDArray[np.int64]  # [N]
+    taken: NDArray[np.bool_]  # [N]
+    gains: NDArray[np.float64]  # [N]
 
 
-@compiled
+@lean
 def ask_round(
     t: Tables,
     rules: RuleTables,
@@ -73,7 +77,7 @@ def ask_round(
     return row
 
 
-@compiled
+@lean
 def _best_move(
     candidates: NDArray[np.float64],  # [C, M]
     n_candidates: int,
@@ -104,7 +108,7 @@ def _best_move(
     return best, candidate, place
 
 
-@compiled
+@lean
 def tell_round(
     t: Tables,
     walkers: Walkers,
@@ -115,23 +119,27 @@ def tell_round(
     paper: bool,
 ) -> None:
     """Let accepted candidates into the sets, best first, each at most once, gains recomputed after every move."""
-    R, N, M = codes.shape[0], walkers.members.shape[1], walkers.lowest.shape[1]
-    candidates, rows = np.empty((N, M)), np.empty(N, np.int64)
-    taken, gains = np.empty(N, np.bool_), np.empty(N)
-    top = t.uncovered_cost + TIE
+    R = codes.shape[0]
+    candidates, rows, taken, gains = walkers.candidates, walkers.rows, walkers.taken, walkers.gains
+    top = top_of(t)
     first = 0
     while first < R:
         w = asked_by[first]
         p = walkers.person[w]
         last = first
-        n_candidates = 0
+        hopeful = False
         while last < R and asked_by[last] == w:
-            if accepted[last] and reachable(t, p, codes[last]):
-                objective_costs(t, p, codes[last], candidates[n_candidates])
-                rows[n_candidates] = last
-                taken[n_candidates] = False
-                n_candidates += 1
+            if not hopeful and accepted[last] and reachable(t, p, codes[last]):
+                hopeful = may_gain(t, p, codes[last], walkers.lowest[w])
             last += 1
+        n_candidates = 0
+        if hopeful:  # seldom: the others have a gain to be weighed only if one of them has
+            for row in range(first, last):
+                if accepted[row] and reachable(t, p, codes[row]):
+                    objective_costs(t, p, codes[row], candidates[n_candidates])
+                    rows[n_candidates] = row
+                    taken[n_candidates] = False
+                    n_candidates += 1
         first = last
         moves = 0
         while moves < n_candidates:
@@ -150,7 +158,7 @@ def tell_round(
             walkers.barren[w] += 1
 
 
-@compiled
+@lean
 def walker_emc(t: Tables, walkers: Walkers, out: NDArray[np.float64]) -> None:
     """Write each walker's EMC on the objective's scale, out [W]."""
     for w in range(out.shape[0]):

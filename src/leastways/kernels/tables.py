@@ -1,6 +1,7 @@
 """Cost tables: one number per person, (feature, value) slot and sampled cost function.
 
-Each cell depends only on the person's key, the slot and the sample, so rows are made when they are first touched.
+Each cell depends only on the person's key, the slot and the sample, so rows are made when they are first touched, and
+if the room for them is full, all are dropped and made again as needed: memory is bounded whatever the grids.
 The steps are those of docs/explanation/costs.md.
 """
 
@@ -11,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.arrays import copy, fill
-from leastways.kernels.compiled import compiled
-from leastways.kernels.random import below, beta_draw, exponential, keyed, uniform
+from leastways.kernels.arrays import fill
+from leastways.kernels.compiled import compiled, lean
+from leastways.kernels.noise import noisy_row
+from leastways.kernels.random import below, exponential, keyed, uniform
 
 # A feature with score 1 is free by the paper's formula. Its cells hold this share of the unscaled cost instead, so that
 # of two free moves the smaller wins; `charged` takes it out of every figure that is reported.
 TIE = 1e-6
 _RAMP = 1.0 / 1024  # no finite cost reaches the top of the objective's scale: a changed feature costs at most 1
-_LEAST_CONCENTRATION = 1e-3  # where noise_std exceeds what a Beta with that mean can have
 
 
 class Tables(NamedTuple):
@@ -34,7 +35,7 @@ class Tables(NamedTuple):
     allowed: NDArray[np.bool_]  # [P, V] slots a person may move to, own slot included
     percentile: NDArray[np.float64]  # [P, V]
     given: NDArray[np.float64]  # [P, V] costs a person stated, NaN elsewhere
-    scores: NDArray[np.float64]  # [P, M, F] preference scores, NaN where not editable
+    scores: NDArray[np.float64]  # [P, F, M] preference scores, NaN where not editable
     alpha: NDArray[np.float64]  # [P, M]
     editors: NDArray[np.int32]  # [P, F, M] the samples in which a feature is editable, packed to the front
     n_editors: NDArray[np.int64]  # [P, F]
@@ -42,8 +43,16 @@ class Tables(NamedTuple):
     noise_std: float
     weights: NDArray[np.float64]  # [P, M], summing to 1
     uncovered_cost: float
-    cells: NDArray[np.float64]  # [P, V, M], rows written on first touch
-    ready: NDArray[np.bool_]  # [P, V]
+    slope: float  # the objective of a sample is slope * bounded cost, plus `step` if the cost is not below `step_at`
+    step: float
+    step_at: float
+    cells: NDArray[np.float64]  # [R, M] rows made so far, in order of first touch, whoever's they are
+    place: NDArray[np.int32]  # [P, V] which row is whose, -1 if it is yet to be made
+    n_rows: NDArray[np.int64]  # [1] rows made so far
+    nothing: NDArray[np.float64]  # [M] zeros
+    room: NDArray[np.float64]  # [4, M] scratch
+    who: NDArray[np.int32]  # [M] scratch
+    picked: NDArray[np.int64]  # [F] scratch
 
 
 @compiled
@@ -55,13 +64,13 @@ def draw_profiles(
     given_scores: NDArray[np.float64],  # [P, F], read where has_scores
     has_scores: NDArray[np.bool_],  # [P]
     given_alpha: NDArray[np.float64],  # [P], NaN: draw
-    scores: NDArray[np.float64],  # [P, M, F] written; NaN where not editable
+    scores: NDArray[np.float64],  # [P, F, M] written; NaN where not editable
     alpha: NDArray[np.float64],  # [P, M] written
     editors: NDArray[np.int32],  # [P, F, M] written
     n_editors: NDArray[np.int64],  # [P, F] written, zeros before
 ) -> None:
     """Draw each sample's editable features, preference scores and mixing weight (steps 1 to 3)."""
-    P, M, F = scores.shape
+    P, F, M = scores.shape
     order = np.empty(F, np.int64)
     for p in range(P):
         n = 0
@@ -90,45 +99,46 @@ def draw_profiles(
                     state, step = below(state, n - i)
                     order[i], order[i + step] = order[i + step], order[i]
             for f in range(F):
-                scores[p, m, f] = np.nan
+                scores[p, f, m] = np.nan
             total = 0.0
             for i in range(k):
                 state, e = exponential(state)
-                scores[p, m, order[i]] = e
+                scores[p, order[i], m] = e
                 total += e
             for i in range(k):
                 f = order[i]
-                scores[p, m, f] = given_scores[p, f] if has_scores[p] else scores[p, m, f] / total
+                scores[p, f, m] = given_scores[p, f] if has_scores[p] else scores[p, f, m] / total
                 editors[p, f, n_editors[p, f]] = m
                 n_editors[p, f] += 1
             if k == 1 and not has_scores[p]:
-                scores[p, m, order[0]] = 1.0
+                scores[p, order[0], m] = 1.0
 
 
-@compiled
+@lean
 def linear_mean(i: int, j: int, used: int) -> float:
     """Steps from place i to place j over the steps available on that side."""
     return (j - i) / (used - 1 - i) if j > i else (i - j) / i
 
 
-@compiled
-def noisy(state: np.uint64, mean: float, noise_std: float) -> float:
-    """Draw the Beta of step 5 with this mean and standard deviation, as near as a Beta with that mean can come."""
-    if mean <= 0.0 or noise_std == 0.0:
-        return mean
-    mean = min(mean, 1.0 - 1e-12)
-    concentration = max(mean * (1.0 - mean) / (noise_std * noise_std) - 1.0, _LEAST_CONCENTRATION)
-    state, x = beta_draw(state, mean * concentration, (1.0 - mean) * concentration)
-    return x
+@lean
+def make_room(t: Tables, rows: int) -> None:
+    """Drop every row if there is no room for so many more."""
+    if t.n_rows[0] + rows > t.cells.shape[0]:
+        t.n_rows[0] = 0
+        for p in range(t.place.shape[0]):
+            fill(t.place[p], -1)
 
 
-@compiled
+@lean
 def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     """Write the costs of moving feature f of person p to code j, for every sample (steps 4 and 5)."""
     v = t.offsets[f] + j
     i = t.start[p, f]
-    row = t.cells[p, v]
-    t.ready[p, v] = True
+    make_room(t, 1)
+    if t.place[p, v] < 0:
+        t.place[p, v] = t.n_rows[0]
+        t.n_rows[0] += 1
+    row = t.cells[t.place[p, v]]
     if j == i:
         fill(row, 0.0)
         return
@@ -142,21 +152,23 @@ def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     linear = linear_mean(i, j, t.used[p, f]) if ordered else 0.0
     percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i]) if ordered else 0.0
     row_key = keyed(t.keys[p], -1 - v)
+    noisy, means = t.who, t.room[0]
+    n = 0
     for e in range(t.n_editors[p, f]):
         m = t.editors[p, f, e]
-        score = t.scores[p, m, f]
-        state = keyed(row_key, m)
         if not ordered:
-            state, linear = uniform(state)
+            state, linear = uniform(keyed(row_key, m))
             state, percentile = uniform(state)
         unscaled = t.alpha[p, m] * linear + (1.0 - t.alpha[p, m]) * percentile
-        if score == 1.0:
-            row[m] = TIE * unscaled
-        else:
-            row[m] = noisy(state, (1.0 - score) * unscaled, t.noise_std)
+        scale = 1.0 - t.scores[p, f, m]
+        row[m] = unscaled * (scale if scale > 0.0 else TIE)
+        noisy[n], means[n] = m, row[m]
+        n += 1 if scale > 0.0 else 0
+    if t.noise_std > 0.0:
+        noisy_row(keyed(row_key, -1), noisy, t.room, n, t.noise_std, row)
 
 
-@compiled
+@lean
 def bounded(cost: float, ceiling: float) -> float:
     """Put a cost on the objective's scale: up to the ceiling as it is, beyond it barely rising, infinity at the top.
 
@@ -166,7 +178,19 @@ def bounded(cost: float, ceiling: float) -> float:
     return min(cost, ceiling) + TIE * min(max(cost - ceiling, 0.0) * _RAMP, 1.0)
 
 
-@compiled
+@lean
+def scaled(cost: float, ceiling: float, slope: float, step: float, step_at: float) -> float:
+    """Return what one sample counts in the objective: its bounded cost, or whether it is satisfied, or a mixture."""
+    return slope * bounded(cost, ceiling) + (step if cost >= step_at else 0.0)
+
+
+@lean
+def top_of(t: Tables) -> float:
+    """Return what a sample that no option serves counts in the objective."""
+    return float(t.slope * (t.uncovered_cost + TIE) + t.step)
+
+
+@lean
 def reachable(t: Tables, p: int, codes: NDArray[np.int32]) -> bool:
     """Whether every change of this state (codes [F]) is one the person may make."""
     for f in range(codes.shape[0]):
@@ -175,82 +199,114 @@ def reachable(t: Tables, p: int, codes: NDArray[np.int32]) -> bool:
     return True
 
 
-@compiled
-def _ready_row(t: Tables, p: int, f: int, j: int) -> NDArray[np.float64]:
-    """Return the costs [M] of moving feature f of person p to code j, made now if this is the first use."""
-    v = t.offsets[f] + j
-    if not t.ready[p, v]:
+@lean
+def row_of(t: Tables, p: int, f: int, j: int) -> int:
+    """Return which row of the cells holds the costs of moving feature f of person p to code j, made now if need be."""
+    if t.place[p, t.offsets[f] + j] < 0:
         fill_row(t, p, f, j)
-    return t.cells[p, v]
+    return int(t.place[p, t.offsets[f] + j])
 
 
-@compiled
-def _put_sum(out: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+@lean
+def _make_ready(t: Tables, p: int, codes: NDArray[np.int32]) -> None:
+    """Fill the rows of a state's changes that are not there."""
+    make_room(t, codes.shape[0])
+    for f in range(codes.shape[0]):
+        if codes[f] != t.start[p, f] and t.place[p, t.offsets[f] + codes[f]] < 0:
+            fill_row(t, p, f, codes[f])
+
+
+@lean
+def _put_sum(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    c: NDArray[np.float64],
+    d: NDArray[np.float64],
+    t: Tables,
+    out: NDArray[np.float64],
+) -> None:
+    ceiling, slope, step, step_at = t.uncovered_cost, t.slope, t.step, t.step_at
     for m in range(out.shape[0]):
-        out[m] = a[m] + b[m]
+        out[m] = scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at)
 
 
-@compiled
-def _add_both(out: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
-    for m in range(out.shape[0]):
-        out[m] += a[m] + b[m]
+@lean
+def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.float64]) -> bool:
+    """Whether a state (codes [F]) is below some sample's lowest cost (lowest [M]): one pass, nothing written."""
+    _make_ready(t, p, codes)
+    n = 0
+    a, b, c, d = t.nothing, t.nothing, t.nothing, t.nothing
+    for f in range(codes.shape[0]):
+        if codes[f] != t.start[p, f]:
+            row = t.cells[t.place[p, t.offsets[f] + codes[f]]]
+            if n == 0:
+                a = row
+            elif n == 1:
+                b = row
+            elif n == 2:
+                c = row
+            elif n == 3:
+                d = row
+            n += 1
+    # costs are never negative: four of more rows are enough to rule a state out
+    below, ceiling, slope, step, step_at = 0.0, t.uncovered_cost, t.slope, t.step, t.step_at
+    for m in range(lowest.shape[0]):
+        below += max(lowest[m] - scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at), 0.0)
+    return below > 0.0
 
 
-@compiled
-def _bound_all(out: NDArray[np.float64], ceiling: float) -> None:
-    for m in range(out.shape[0]):
-        out[m] = bounded(out[m], ceiling)
-
-
-@compiled
+@lean
 def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
-    """Write the bounded cost of one state under every sample: codes [F] in, out [M] written.
+    """Write what one state counts in the objective under every sample: codes [F] in, out [M] written.
 
-    Rows are added two at a time, which halves the passes over `out`.
+    Almost every state worth a look changes at most four features; those take one pass.
     """
-    changed = 0
-    held = out
+    _make_ready(t, p, codes)
+    n = 0
+    a, b, c, d = t.nothing, t.nothing, t.nothing, t.nothing
+    for f in range(codes.shape[0]):
+        if codes[f] != t.start[p, f]:
+            row = t.cells[t.place[p, t.offsets[f] + codes[f]]]
+            if n == 0:
+                a = row
+            elif n == 1:
+                b = row
+            elif n == 2:
+                c = row
+            elif n == 3:
+                d = row
+            elif n == 4:
+                fill(out, 0.0)
+            if n >= 4:
+                for m in range(out.shape[0]):
+                    out[m] += row[m]
+            n += 1
+    if n <= 4:
+        _put_sum(a, b, c, d, t, out)
+    else:
+        for m in range(out.shape[0]):
+            out[m] = scaled(out[m] + a[m] + b[m] + c[m] + d[m], t.uncovered_cost, t.slope, t.step, t.step_at)
+
+
+@lean
+def charged(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
+    """Write the cost of one state under every sample as it is reported: infinite if unreached, free moves exactly 0."""
+    _make_ready(t, p, codes)
+    fill(out, 0.0)
     for f in range(codes.shape[0]):
         if codes[f] == t.start[p, f]:
             continue
-        row = _ready_row(t, p, f, codes[f])
-        changed += 1
-        if changed % 2 == 1:
-            held = row
-        elif changed == 2:
-            _put_sum(out, held, row)
-        else:
-            _add_both(out, held, row)
-    if changed == 0:
-        fill(out, 0.0)
-    elif changed == 1:
-        copy(held, out)
-    elif changed % 2 == 1:
-        for m in range(out.shape[0]):
-            out[m] += held[m]
-    _bound_all(out, t.uncovered_cost)
-
-
-@compiled
-def charged(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
-    """Write the cost of one state under every sample as it is reported: infinite if unreached, free moves exactly 0."""
-    fill(out, 0.0)
-    for f in range(codes.shape[0]):
-        j = codes[f]
-        if j == t.start[p, f]:
-            continue
-        v = t.offsets[f] + j
-        if not t.ready[p, v]:
-            fill_row(t, p, f, j)
+        v = t.offsets[f] + codes[f]
+        row = t.cells[t.place[p, v]]
         stated = not np.isnan(t.given[p, v])
         for m in range(out.shape[0]):
-            if stated or t.scores[p, m, f] != 1.0:
-                out[m] += t.cells[p, v, m]
-            elif np.isinf(t.cells[p, v, m]):
+            if stated or t.scores[p, f, m] != 1.0:
+                out[m] += row[m]
+            elif np.isinf(row[m]):
                 out[m] = np.inf
 
 
-@compiled
+@lean
 def charged_many(
     t: Tables,
     people: NDArray[np.int64],  # [R] whose grid each state is in

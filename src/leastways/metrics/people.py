@@ -43,7 +43,7 @@ class SimulatedPeople:
         t, names = self.samples.tables, np.array(self.schema.names)
         out = {}
         for p, label in enumerate(self.index):
-            scores = t.scores[p, 0]
+            scores = t.scores[p, :, 0]
             editable = ~np.isnan(scores)
             if not editable.any():
                 continue

@@ -27,7 +27,8 @@ from leastways.search import Problem, Questions, as_searcher, run_search
 from leastways.search.base import Searcher, check_count
 from leastways.search.loop import steady
 
-_CHUNK_BYTES = 400 * 2**20
+_CHUNK_BYTES = 100 * 2**20  # small enough to stay in the cache, large enough for few model calls
+_ROWS_TOUCHED = 250  # rows of a person's cost table that a long search looks at
 SATISFIED_BELOW = 1.0
 
 
@@ -140,9 +141,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
         with reporter(progress, "finding options") as report:
             size = self._chunk_size()
+            room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), self.n_costs)
             for first in range(0, len(crowd.encoded), size):
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
-                self._solve(rows, crowd, keys, meter, outcome, report.part(first, len(rows), len(crowd.encoded)))
+                self._solve(rows, crowd, keys, meter, outcome, room, report.part(first, len(rows), len(crowd.encoded)))
         if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
             raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
@@ -156,6 +158,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         keys: NDArray[np.uint64],
         meter: QueryMeter,
         outcome: Outcome,
+        room: NDArray[np.float64],
         report: Report,
     ) -> None:
         """Judge a chunk of people as they are, search for those refused, and note what came of it."""
@@ -166,7 +169,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if not len(refused):
             return
         people, told = people.take(refused), [crowd.preferences[r] for r in rows[refused]]
-        samples = self.cost_model_.sample(people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost)
+        samples = self.cost_model_.sample(people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost, cells=room)
         stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
         problem = Problem(
             samples=samples,
@@ -191,10 +194,11 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         return judge
 
     def _chunk_size(self) -> int:
-        """Return how many people fit into memory together."""
+        """Return how many people are searched for together: as many as their tables leave memory for."""
         runs = getattr(as_searcher(self.method), "runs", 1)
         sets = 8 * self.n_costs * (runs + 1) * (self.n_options + 4)
-        return max(1, int(_CHUNK_BYTES // (self.cost_model_.bytes_per_person(self.n_costs) + sets)))
+        cells = 8 * self.n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
+        return max(1, int(_CHUNK_BYTES // (self.cost_model_.bytes_per_person(self.n_costs) + sets + cells)))
 
     def _check_settings(self) -> None:
         if not isinstance(self.schema, Schema):

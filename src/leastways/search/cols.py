@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.swaps import Walkers, ask_round, tell_round, walker_emc
-from leastways.kernels.tables import TIE
+from leastways.kernels.tables import top_of
 from leastways.rng import stream
 from leastways.search.base import Chosen, Problem, Questions, check_choice, check_count, register_searcher
 
@@ -72,7 +72,7 @@ class ColsRun:
         self.runs = runs
         self.paper_gain = gain == "paper"
         self.moves = problem.moves(proposals)
-        top = t.uncovered_cost + TIE
+        top = top_of(t)
         self.walkers = Walkers(
             person=np.repeat(np.arange(P), runs),
             stream=np.stack([stream(problem.keys, f"run {r}") for r in range(runs)], axis=1).ravel(),
@@ -85,6 +85,10 @@ class ColsRun:
             lowest=np.full((W, M), top),
             second=np.full((W, M), top),
             owner=np.full((W, M), -1, np.int32),
+            candidates=np.empty((N, M)),
+            rows=np.empty(N, np.int64),
+            taken=np.empty(N, np.bool_),
+            gains=np.empty(N),
         )
         self.left: NDArray[np.int64] | None = None  # [W] each walker's own share of the budget
         self._asked_by = np.empty(0, np.int64)

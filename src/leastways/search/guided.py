@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.guided import Guides, Scratch, ask_guided, choose_options, tell_guided
-from leastways.kernels.knapsack import COARSE, Items
+from leastways.kernels.guided import ask_guided, choose_options, tell_guided
+from leastways.kernels.guides import Guides, Scratch
+from leastways.kernels.knapsack import Items
+from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import columns_of, log_odds
-from leastways.kernels.tables import TIE
+from leastways.kernels.tables import top_of
 from leastways.rng import stream
 from leastways.search.base import Chosen, Problem, Questions, register_searcher
 
@@ -35,6 +37,12 @@ class Guided:
         return GuidedRun(problem)
 
 
+def nothing_shared(F: int) -> SharedNet:
+    """Return the shared surrogate of a model that was not distilled: it says nothing."""
+    none = np.zeros(0)
+    return SharedNet(np.zeros(F + 1, np.int64), np.zeros(F), np.ones(F), np.zeros((1, 0)), none, none)
+
+
 class GuidedRun:
     """Everyone in lockstep, a round a call."""
 
@@ -45,9 +53,13 @@ class GuidedRun:
         P, F, M, B = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.budget
         V = t.allowed.shape[1]
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
+        self.most_rounds = max(_CALLS, -(-B // self.round) + 2)
         columns = np.zeros(F + 1, np.int64)
         D = columns_of(t, columns)
-        table = 1 << int(np.ceil(np.log2(2 * B + 64)))
+        self.net = nothing_shared(F)
+        H = len(self.net.bias)
+        self.shared_lift = np.zeros((P, V))
+        shared_lifts(t, self.net, np.empty(P), self.shared_lift, np.empty(H), np.empty(H))
         self.guides = Guides(
             stream=stream(problem.keys, "guided"),
             alive=np.ones(P, np.bool_),
@@ -56,49 +68,50 @@ class GuidedRun:
             n_asked=np.zeros(P, np.int64),
             asked=np.zeros((P, B, F), np.int32),
             odds=np.zeros((P, B)),
+            told=np.zeros((P, B)),
             probability=np.zeros((P, B)),
-            accepted=np.zeros((P, B), np.bool_),
-            seen=np.zeros((P, table), np.uint64),
-            lowest=np.full((P, M), t.uncovered_cost + TIE),
+            n_valid=np.zeros(P, np.int64),
+            valid=np.zeros((P, B), np.int32),
+            seen=np.zeros((P, _power_of_two(2 * B + 64)), np.uint64),
+            lowest=np.full((P, M), top_of(t)),
             columns=columns,
             normal=np.zeros((P, D, D)),
             moment=np.zeros((P, D)),
-            lift=np.zeros((P, V)),
+            own_lift=np.zeros((P, V)),
+            lift=self.shared_lift.copy(),
             spread=np.ones(P),
         )
         S = min(M, _RANKING_SAMPLES)
         C = max(24, _CANDIDATES * self.round)
         self.scratch = Scratch(
-            codes=np.zeros((C + 1, F), np.int32)[:C],
+            codes=np.zeros((C + 1, F), np.int32),
             costs=np.empty((C, S)),
             value=np.empty(C),
-            odds=np.empty(C),
+            chance=np.empty(C),
             lowest=np.empty(S),
-            rough=np.empty(S),
+            fresh=np.empty(_power_of_two(2 * C), np.uint64),
+            need=np.empty(M),
             row=np.empty(M),
             factor=np.zeros((D, D)),
             weights=np.empty(D),
             places=np.empty(2 * F, np.int64),
             values=np.empty(2 * F),
+            hidden=np.empty(H),
         )
-        self.items = Items(
-            first=np.empty(F + 1, np.int64),
-            code=np.empty(COARSE * F, np.int32),
-            cost=np.empty(COARSE * F),
-            lift=np.empty(COARSE * F),
-        )
+        self.items = Items.room(F)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Ask about the states with the largest expected gain."""
-        quota = np.where(self.guides.alive, np.minimum(left, self.round), 0)
+        going = self.guides.alive & (self.guides.rounds < self.most_rounds)
+        quota = np.where(going, np.minimum(left, self.round), 0)
         rows = int(quota.sum())
         people, codes = np.empty(rows, np.int64), np.empty((rows, self.guides.asked.shape[2]), np.int32)
         samples = self.problem.samples
         n = ask_guided(
             samples.tables,
             samples.rules,
-            self.moves.choices,
-            self.moves.n_choices,
+            *self.moves,
+            self.net,
             self.guides,
             self.scratch,
             self.items,
@@ -109,16 +122,32 @@ class GuidedRun:
         return Questions(people[:n], codes[:n])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
-        """Learn from the answers."""
-        t = self.problem.samples.tables
-        tell_guided(t, self.guides, self.scratch, *questions, accepted, probability, self.problem.threshold)
+        """Keep what was accepted, and learn."""
+        tell_guided(
+            self.problem.samples.tables,
+            self.net,
+            self.guides,
+            self.scratch,
+            questions.people,
+            questions.codes,
+            accepted,
+            probability,
+            self.shared_lift,
+            self.problem.threshold,
+        )
 
     def chosen(self) -> Chosen:
-        """Choose the options from every accepted state."""
-        P, N, F = self.problem.n_people, self.problem.n_options, self.guides.asked.shape[2]
+        """Choose each person's options from everything accepted so far."""
+        P, _, F = self.guides.asked.shape
+        N = self.problem.n_options
         out = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
         choose_options(self.problem.samples.tables, self.guides, N, *out)
         return out
+
+
+def _power_of_two(least: int) -> int:
+    """Return the smallest power of two that is at least so large."""
+    return 1 << (least - 1).bit_length()
 
 
 register_searcher("guided", Guided)

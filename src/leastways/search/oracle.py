@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leastways.kernels.best_first import Heap, Ladder, next_states
 from leastways.kernels.rules import RuleTables, meets_rules
-from leastways.kernels.tables import Tables, fill_row
+from leastways.kernels.tables import Tables, row_of
 
 Judge = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 
@@ -84,10 +84,8 @@ def ladder_of(tables: Tables, p: int, m: int) -> Ladder:
         ]
         costs = []
         for j in codes:
-            if not tables.ready[p, tables.offsets[f] + j]:
-                fill_row(tables, p, f, j)
-            free = tables.scores[p, m, f] == 1.0 and np.isnan(tables.given[p, tables.offsets[f] + j])
-            cost = tables.cells[p, tables.offsets[f] + j, m]
+            free = tables.scores[p, f, m] == 1.0 and np.isnan(tables.given[p, tables.offsets[f] + j])
+            cost = tables.cells[row_of(tables, p, f, j), m]
             costs.append(0.0 if free and np.isfinite(cost) else cost)
         order = [i for i in np.argsort(costs, kind="stable") if np.isfinite(costs[i])]
         if order:
