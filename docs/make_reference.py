@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Costs and preferences": ("Preferences", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
-    "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "metrics"),
+    "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
     "Errors": (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         SearcherError,
         SettingError,
     )
-    from leastways.metrics import SimulatedPeople, evaluate, simulate_people
+    from leastways.metrics import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
     from leastways.models import AllOf, OnnxModel, TorchModel, load_model
     from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
@@ -45,7 +45,7 @@ _HOMES = {
         "SearcherError",
         "SettingError",
     ),
-    "metrics": ("SimulatedPeople", "evaluate", "simulate_people"),
+    "metrics": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
     "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
     "plans": ("RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
@@ -72,6 +72,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "OnnxModel",
+    "OracleResult",
     "PreferenceError",
     "Preferences",
     "RandomSearch",
@@ -91,6 +92,7 @@ __all__ = [
     "evaluate",
     "load_model",
     "metrics",
+    "oracle",
     "register_searcher",
     "simulate_people",
     "testing",

@@ -38,6 +38,13 @@ class CostSamples:
         """Cost functions per person."""
         return int(self.tables.alpha.shape[1])
 
+    def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
+        """Return some of the people. A slice shares the arrays, so that what is drawn for one is drawn for both."""
+        shared = {"offsets", "ordered", "span", "noise_std", "uncovered_cost"}
+        cut = {name: value[rows] for name, value in self.tables._asdict().items() if name not in shared}
+        rules = self.rules._replace(meets=self.rules.meets[rows], levels=self.rules.levels[rows])
+        return CostSamples(self.tables._replace(**cut), rules)
+
 
 @dataclass(frozen=True)
 class CostModel:
@@ -100,7 +107,7 @@ class CostModel:
             ordered=np.array([f.ordered for f in schema.features]),
             levels=np.concatenate(levels, axis=1),
             span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
-            allowed=_allowed(schema, people.codes, used, open_to, told.accepted, told.given),
+            allowed=permitted(schema, people.codes, used, open_to, told.accepted, told.given),
             percentile=np.concatenate([self.percentiles.of(f, levels[f]) for f in range(F)], axis=1),
             given=told.given,
             scores=scores,
@@ -117,7 +124,7 @@ class CostModel:
         return CostSamples(tables, rule_tables(schema, levels, tables.levels))
 
 
-def _allowed(
+def permitted(
     schema: Schema,
     start: NDArray[np.int32],
     used: NDArray[np.int32],
@@ -125,7 +132,7 @@ def _allowed(
     accepted: NDArray[np.bool_],
     given: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Mark the slots a person may move to, [P, V]: in use, in direction, accepted, open; their own always."""
+    """Mark the slots that people may move to, [P, V]: in use, in direction, accepted, open; their own always."""
     parts = []
     for f, feature in enumerate(schema.features):
         slots = np.arange(feature.n_slots)[None, :]

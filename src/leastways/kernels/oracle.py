@@ -39,6 +39,8 @@ class Standing(NamedTuple):
     cost: NDArray[np.float64]  # [S] of the cheapest accepted state known, infinite if none
     codes: NDArray[np.int32]  # [S, F] that state
     left: NDArray[np.int64]  # [P] rows that may still be asked about
+    round: NDArray[np.int64]  # [P] ... in this round
+    turn: NDArray[np.int64]  # [P] which of a person's searches begins
 
 
 @compiled
@@ -100,7 +102,6 @@ def _step(
     s: int,
     quota: int,  # states without an answer, at most
     most_cost: float,
-    most_rows: int,
     rows: int,
     ranks: NDArray[np.int16],  # [K] scratch
     codes: NDArray[np.int32],  # [F] scratch
@@ -126,8 +127,8 @@ def _step(
         if permitted and not known and standing.left[p] == 0:
             standing.state[s] = BLOCKED
             return rows
-        if permitted and not known and rows == most_rows:
-            return rows  # the call is full: another round
+        if permitted and not known and standing.round[p] == 0:
+            return rows  # the round is over for this person
         take(ladders, heaps, s, ranks, most_cost, standing.cost[s], rules.max_changes)
         if not permitted:
             continue
@@ -145,6 +146,7 @@ def _step(
         if looks:
             book.slots[place] = rows
         standing.left[p] -= 1
+        standing.round[p] -= 1
         rows += 1
         waiting += 1
     return rows
@@ -160,25 +162,29 @@ def ask_states(
     standing: Standing,
     quota: int,
     most_cost: float,
-    most_rows: int,  # in the book, at most
-    rows: int,  # in the book now
-    first: int,  # search to begin with
-) -> tuple[int, int]:
-    """Let every running search ask; returns the rows in the book and where to begin the next time."""
+    most_rows: int,  # per person in this round
+    rows: int,  # in the book
+) -> int:
+    """Let every running search ask; returns the rows that are in the book then.
+
+    How far a person's searches come does not depend on who else is there. Where a round is too small for all of them,
+    those that came last begin the next.
+    """
     ranks, codes = np.empty(heaps.ranks.shape[1], np.int16), np.empty(q.start.shape[1], np.int32)
-    S = q.person.shape[0]
-    for s in range(S):
-        if standing.state[s] == RUNNING:
+    for p in range(q.start.shape[0]):
+        standing.round[p] = most_rows
+        first, M = q.first[p], q.first[p + 1] - q.first[p]
+        turn = standing.turn[p]
+        for i in range(M):
+            s = first + (turn + i) % M
+            if standing.state[s] != RUNNING:
+                continue
             standing.floor[s] = heaps.cost[heaps.begin[s]] if heaps.n[s] > 0 else np.inf
-    following = first
-    for i in range(S):
-        s = (first + i) % S
-        if standing.state[s] == RUNNING:
-            before = rows
-            rows = _step(q, rules, ladders, heaps, book, standing, s, quota, most_cost, most_rows, rows, ranks, codes)
-            if before < most_rows == rows:
-                following = s  # the call is full: this one and those behind it come first in the next
-    return rows, following
+            had = standing.round[p]
+            rows = _step(q, rules, ladders, heaps, book, standing, s, quota, most_cost, rows, ranks, codes)
+            if had > 0 and standing.round[p] == 0:
+                standing.turn[p] = s - first
+    return rows
 
 
 @compiled

@@ -4,12 +4,12 @@ from leastways.plans.plans import (
     FIGURES,
     STATUSES,
     SUMMARY,
-    Change,
     RecourseOption,
     RecoursePlan,
     RecoursePlans,
     Status,
 )
+from leastways.plans.wording import Change
 
 __all__ = [
     "FIGURES",

@@ -14,7 +14,7 @@ import pandas as pd
 
 from leastways.errors import DataError, listed, nearest, plain
 from leastways.plans.json_tables import frame_from_json, frame_to_json
-from leastways.plans.wording import change_text, differs
+from leastways.plans.wording import Change, changes_of
 from leastways.schema import Schema
 
 Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
@@ -33,16 +33,6 @@ FIGURES = (
 )  # columns of `options` beside person, option and features
 SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
 _FORMAT, _VERSION = "leastways plans", 1
-
-
-@dataclass(frozen=True)
-class Change:
-    """One feature of an option that differs from the present."""
-
-    feature: str
-    before: Any
-    after: Any
-    text: str
 
 
 @dataclass(frozen=True)
@@ -214,15 +204,10 @@ class RecoursePlans:
 
     def _option(self, record: Mapping[Any, Any], state: Mapping[str, Any]) -> RecourseOption:
         values = {n: plain(record[n]) for n in self.schema.names}
-        changes = tuple(
-            Change(f.name, state[f.name], values[f.name], change_text(f, state[f.name], values[f.name]))
-            for f in self.schema.features
-            if differs(f, state[f.name], values[f.name])
-        )
         return RecourseOption(
             int(record["option"]),
             values,
-            changes,
+            changes_of(self.schema, state, values),
             float(record["probability"]),
             float(record["expected_cost"]),
             float(record["best_for"]),

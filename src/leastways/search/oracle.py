@@ -24,10 +24,10 @@ from leastways.search.base import Questions
 from leastways.search.loop import Judge
 
 MOST_STATES = 8_000_000  # kept in heaps together, about 40 bytes each
-MOST_ROWS = 65_536  # in one call
+PEOPLE_TOGETHER = 64  # people per run that keep a call to some 260,000 rows
+MOST_ROWS = 4096  # per person in one call
 _FIRST_ROWS = 32  # per person: cheap answers are common
 _FACTOR = 1.5  # by which a search's share of a round grows; what is asked too much is at most this much
-_MOST_SHARE = 4096
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,14 @@ class _Run:
             np.full(S, np.inf),
             np.zeros((S, F), np.int32),
             np.full(P, self.most_queries, np.int64),
+            np.zeros(P, np.int64),
+            np.zeros(P, np.int64),
         )
         self.rest = np.full(S, np.inf)  # the cheapest state not asked about, of searches that ended
         self.closed = np.zeros(S, np.bool_)
         self.looks = bool((np.diff(q.first) > 1).any())  # a search alone never meets a state twice
         self.book = Book(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, F), np.int32), np.empty(0, np.int8))
-        self.rows = self.asked = self.turn = 0
+        self.rows = self.asked = 0
         self.share = max(1, _FIRST_ROWS // max(1, int(np.diff(q.first).max(initial=1))))
 
     def begin(self) -> None:
@@ -153,9 +155,8 @@ class _Run:
         if not self.looks:
             self.rows = 0
         self._widen_book()
-        most = min(len(self.book.people), self.rows + MOST_ROWS)
         before = self.rows
-        self.rows, self.turn = ask_states(
+        self.rows = ask_states(
             self.q,
             self.rules,
             self.ladders,
@@ -164,11 +165,10 @@ class _Run:
             self.standing,
             self.share,
             self.most_cost,
-            most,
+            MOST_ROWS,
             self.rows,
-            self.turn,
         )
-        self.share = min(_MOST_SHARE, int(np.ceil(_FACTOR * self.share)))
+        self.share = min(MOST_ROWS, int(np.ceil(_FACTOR * self.share)))
         self._close()
         self.asked = before
         return Questions(self.book.people[before : self.rows], self.book.codes[before : self.rows])
@@ -225,8 +225,8 @@ class _Run:
 
     def _widen_book(self) -> None:
         """Make the book long enough for a round."""
-        running = self.standing.state == RUNNING
-        wanted = min(MOST_ROWS, self.share * int(running.sum()), int(self.standing.left.sum()))
+        running = np.add.reduceat(self.standing.state == RUNNING, self.q.first[:-1], dtype=np.int64)
+        wanted = int(np.minimum(np.minimum(self.standing.left, MOST_ROWS), self.share * running).sum())
         B, F = len(self.book.people), self.book.codes.shape[1]
         if self.rows + wanted <= B:
             return
