@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from leastways.metrics import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
     from leastways.models import AllOf, OnnxModel, TorchModel, load_model
-    from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
+    from leastways.plans import Certificate, RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
     from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
     from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, register_searcher
@@ -47,7 +47,7 @@ _HOMES = {
     ),
     "metrics": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
     "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
-    "plans": ("RecourseOption", "RecoursePlan", "RecoursePlans"),
+    "plans": ("Certificate", "RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
@@ -60,6 +60,7 @@ __all__ = [
     "PCOLS",
     "AllOf",
     "AtMost",
+    "Certificate",
     "CostDistribution",
     "DataError",
     "Feature",

@@ -95,8 +95,8 @@ def test_no_state_is_asked_about_twice_and_all_that_are_cheaper_are(seed: int) -
     if made is None:
         return
     world, problem, encoded = made
-    samples, asked = problem.samples, set()
-    rows = 0
+    samples, rows = problem.samples, 0
+    asked: set[Any] = set()
     inner = judge_of(world, encoded)
 
     def judge(questions: Questions) -> Any:

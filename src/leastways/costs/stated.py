@@ -25,7 +25,7 @@ def stated_costs(
 ) -> tuple[NDArray[np.float64], RuleTables]:
     """Lay out what one person's moves cost, [1, V], infinite where they may not; and the rules they are under."""
     levels = levels_of(schema.features, people)
-    F, V = len(schema.features), int(schema.offsets[-1])
+    V = int(schema.offsets[-1])
     changeable = np.array([[f.direction != "fixed" for f in schema.features]])
     nothing = np.full((1, V), np.nan)
     used = slots_used(schema.features, people)
@@ -38,7 +38,6 @@ def stated_costs(
         _look_up(schema, people, person, cost, levels, costs)
     costs[~may] = np.inf
     costs[schema.offsets[:-1] + people.codes[0]] = 0.0
-    assert len(costs) == V and len(levels) == F
     return costs[None, :], rule_tables(schema, levels, np.concatenate(levels, axis=1))
 
 

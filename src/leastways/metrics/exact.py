@@ -268,5 +268,3 @@ def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: Encoded) 
             f"{plain(one[name].iloc[0])!r} here."
         )
     return place
-
-

@@ -1,5 +1,6 @@
 """What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
 
+from leastways.plans.certificate import CERTIFICATE, Certificate
 from leastways.plans.plans import (
     FIGURES,
     STATUSES,
@@ -12,9 +13,11 @@ from leastways.plans.plans import (
 from leastways.plans.wording import Change
 
 __all__ = [
+    "CERTIFICATE",
     "FIGURES",
     "STATUSES",
     "SUMMARY",
+    "Certificate",
     "Change",
     "RecourseOption",
     "RecoursePlan",

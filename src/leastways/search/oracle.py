@@ -234,7 +234,7 @@ class _Run:
         old, n = self.book, self.rows
         slots = np.full(1 << int(2 * B - 1).bit_length() if self.looks else 0, -1, np.int64)
         self.book = Book(slots, np.empty(B, np.int64), np.empty((B, F), np.int32), np.empty(B, np.int8))
-        for new, before in zip(self.book[1:], old[1:], strict=True):
-            new[:n] = before[:n]
+        self.book.people[:n], self.book.codes[:n] = old.people[:n], old.codes[:n]
+        self.book.answer[:n] = old.answer[:n]
         if self.looks:
             refill(self.book, n)
