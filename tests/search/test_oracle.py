@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from leastways.costs import Preferences
 from leastways.errors import ModelError
 from leastways.kernels.reference import meets_rules
+from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, charged
 from leastways.search import Problem, Questions, oracle
-from leastways.search.oracle import Cheapest, cheapest_states, searches_of
+from leastways.search.oracle import Cheapest, cheapest_states, searches, searches_of
 from tests.worlds import World, judge_of, make_problem, make_world, seeds
 
 
@@ -132,6 +133,23 @@ def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(narrow.cost, wide.cost)
     assert narrow.exact.all()
     assert narrow.calls > wide.calls
+
+
+def test_a_grid_with_many_points() -> None:
+    offsets = np.array([0, 40_000, 40_002], np.int64)
+    costs = np.concatenate([np.arange(40_000) / 40_000, [0.0, 0.5]])[None, :]
+    rules = RuleTables(
+        np.zeros((0, 2), np.bool_),
+        np.zeros((1, 0, 40_002), np.bool_),
+        *(np.zeros(0, np.int64),) * 2,
+        *(np.zeros(0),) * 2,
+        np.zeros((1, 40_002)),
+        2,
+    )
+    q = searches(np.zeros((1, 2), np.int32), offsets, 1, costs, np.zeros((1, 2), np.bool_))
+    found = cheapest_states(q, rules, lambda asked: ((asked.codes[:, 0] >= 39_000).astype(np.float64), {}), 0.5)
+    assert found.exact.all()
+    assert found.codes.tolist() == [[39_000, 0]]
 
 
 def test_a_failing_model_leaves_the_others_and_a_bound() -> None:

@@ -8,7 +8,7 @@ No successor changes fewer features, so what changes too many is never made, nor
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from leastways.kernels.arrays import copy
 from leastways.kernels.compiled import compiled
 
+Ranks = NDArray[np.signedinteger[Any]]  # 16 bits, or 32 where a grid has more points than those can count
 GROWTH = 3  # most states that one step adds before it takes one away
 
 
@@ -53,7 +54,7 @@ class Heaps(NamedTuple):
     cost: NDArray[np.float64]  # [H]
     slot: NDArray[np.int32]  # [H] where the state is, counted from the search's begin
     last: NDArray[np.int16]  # [H] by slot: the last changed feature
-    ranks: NDArray[np.int16]  # [H, K] by slot
+    ranks: Ranks  # [H, K] by slot
 
 
 @compiled
@@ -116,9 +117,7 @@ def _exchange(h: Heaps, a: int, b: int) -> None:
 
 
 @compiled
-def _push(
-    ladders: Ladders, h: Heaps, s: int, ranks: NDArray[np.int16], last: int, most_cost: float, below: float
-) -> None:
+def _push(ladders: Ladders, h: Heaps, s: int, ranks: Ranks, last: int, most_cost: float, below: float) -> None:
     """Put a state on the heap, unless it costs more than `most_cost`, or not less than `below`.
 
     The cost is summed from scratch, so that rounding does not build up along a path.
@@ -144,7 +143,7 @@ def _push(
 @compiled
 def first_states(ladders: Ladders, h: Heaps, most_cost: float, below: NDArray[np.float64]) -> None:
     """Begin every search with its cheapest state: below [S] as in `take`; each heap has room for one."""
-    ranks = np.zeros(h.ranks.shape[1], np.int16)
+    ranks = np.zeros(h.ranks.shape[1], h.ranks.dtype)
     for s in range(ladders.n.shape[0]):
         if ladders.n[s] > 0:
             ranks[0] = 1
@@ -167,7 +166,7 @@ def take(
     ladders: Ladders,
     h: Heaps,
     s: int,
-    ranks: NDArray[np.int16],  # [K] scratch
+    ranks: Ranks,  # [K] scratch
     most_cost: float,
     below: float,
     most_changes: int,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
-from leastways.kernels.best_first import GROWTH, Heaps, Ladders, Searches, show, take
+from leastways.kernels.best_first import GROWTH, Heaps, Ladders, Ranks, Searches, show, take
 from leastways.kernels.compiled import compiled
 from leastways.kernels.random import keyed
 from leastways.kernels.rules import RuleTables, meets_rules
@@ -103,7 +103,7 @@ def _step(
     quota: int,  # states without an answer, at most
     most_cost: float,
     rows: int,
-    ranks: NDArray[np.int16],  # [K] scratch
+    ranks: Ranks,  # [K] scratch
     codes: NDArray[np.int32],  # [F] scratch
 ) -> int:
     """Take search s as far as it can go without answers; returns the rows now in the book."""
@@ -170,7 +170,7 @@ def ask_states(
     How far a person's searches come does not depend on who else is there. Where a round is too small for all of them,
     those that came last begin the next.
     """
-    ranks, codes = np.empty(heaps.ranks.shape[1], np.int16), np.empty(q.start.shape[1], np.int32)
+    ranks, codes = np.empty(heaps.ranks.shape[1], heaps.ranks.dtype), np.empty(q.start.shape[1], np.int32)
     for p in range(q.start.shape[0]):
         standing.round[p] = most_rows
         first, M = q.first[p], q.first[p + 1] - q.first[p]

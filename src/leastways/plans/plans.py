@@ -215,9 +215,9 @@ class RecoursePlans:
     def _certificate(self, label: Any) -> Certificate | None:
         if label not in self.certificates.index:
             return None
-        figures: Any = self.certificates.loc[label]
-        *shares, queries = (figures[name] for name in CERTIFICATE)
-        return Certificate(*map(float, shares), queries=int(queries))
+        place: Any = self.certificates.index.get_loc(label)
+        figures: dict[str, Any] = {name: plain(self.certificates[name].iloc[place]) for name in CERTIFICATE}
+        return Certificate(**figures)
 
     def with_certificates(self, certificates: pd.DataFrame) -> RecoursePlans:
         """Return the same plans with these certificates; those of other people are kept."""

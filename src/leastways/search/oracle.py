@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.kernels.best_first import GROWTH, Heaps, Ladders, Searches, build_ladders, first_states, move_heaps
+from leastways.kernels.best_first import (
+    GROWTH,
+    Heaps,
+    Ladders,
+    Ranks,
+    Searches,
+    build_ladders,
+    first_states,
+    move_heaps,
+)
 from leastways.kernels.oracle import NO, RUNNING, YES, Book, Standing, ask_states, refill, slot_costs, tell_states
 from leastways.kernels.rules import RuleTables
 from leastways.search.base import Questions
@@ -203,6 +212,7 @@ class _Run:
 
     def _heaps(self, room: NDArray[np.int64]) -> Heaps:
         S, K, H = len(room), max(1, int(self.ladders.n.max(initial=1))), int(room.sum())
+        ranks: Ranks = np.empty((H, K), np.int16) if self.q.costs.shape[1] < 2**15 else np.empty((H, K), np.int32)
         begin = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         return Heaps(
             begin,
@@ -211,7 +221,7 @@ class _Run:
             np.empty(H),
             np.zeros(H, np.int32),
             np.empty(H, np.int16),
-            np.empty((H, K), np.int16),
+            ranks,
         )
 
     def _make_room(self) -> None:
