@@ -12,8 +12,6 @@ from leastways.datasets import Dataset
 
 # The paper's Table 1, rows COLS: FS@1, Cov.
 PAPER = {"adult_binary": (72.57, 76.07), "compas_binary": (82.23, 82.23)}
-
-
 # What the first version of the oracle found, person by person, for the hidden functions of seed 1000: FS@1.
 ORACLE = {"adult_binary": 86.25, "compas_binary": 83.91}
 
