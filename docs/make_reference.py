@@ -27,12 +27,12 @@ FOLDER = Path(__file__).parent / "reference"
 WIDTH = 100
 NOTE = "<!-- Made by docs/make_reference.py. Do not edit: change the docstring, then run the script. -->"
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption"),
+    "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption", "Certificate"),
     "Schema and rules": ("Schema", "Feature", "IfThen", "Forbidden", "Linked", "AtMost"),
     "Costs and preferences": ("Preferences", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
-    "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "metrics"),
+    "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
     "Errors": (
@@ -61,6 +61,8 @@ HIDDEN = {
         "range",
         "updated",
     ),
+    "RecoursePlans": ("with_certificates",),
+    "Certificate": ("of",),
     "AllOf": ("bind",),
     "TorchModel": ("bind", "scores"),
     "OnnxModel": ("bind", "session"),

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
         SearcherError,
         SettingError,
     )
-    from leastways.metrics import SimulatedPeople, evaluate, simulate_people
+    from leastways.metrics import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
     from leastways.models import AllOf, OnnxModel, TorchModel, load_model
-    from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
+    from leastways.plans import Certificate, RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
     from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
     from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, register_searcher
@@ -45,9 +45,9 @@ _HOMES = {
         "SearcherError",
         "SettingError",
     ),
-    "metrics": ("SimulatedPeople", "evaluate", "simulate_people"),
+    "metrics": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
     "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
-    "plans": ("RecourseOption", "RecoursePlan", "RecoursePlans"),
+    "plans": ("Certificate", "RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
@@ -60,6 +60,7 @@ __all__ = [
     "PCOLS",
     "AllOf",
     "AtMost",
+    "Certificate",
     "CostDistribution",
     "DataError",
     "Feature",
@@ -72,6 +73,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "OnnxModel",
+    "OracleResult",
     "PreferenceError",
     "Preferences",
     "RandomSearch",
@@ -91,6 +93,7 @@ __all__ = [
     "evaluate",
     "load_model",
     "metrics",
+    "oracle",
     "register_searcher",
     "simulate_people",
     "testing",

@@ -24,6 +24,18 @@ def test_json_holds_everything(bank: Path, tmp_path: Path) -> None:
     assert str(tmp_path / "plans.json") in result.stdout.replace("\n", "")
 
 
+def test_certificates_go_into_the_file_and_can_be_read(bank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plans.json"
+    assert recommend(bank, out, "--certify").exit_code == 0
+    certificates = lw.RecoursePlans.from_json(out).certificates
+    assert len(certificates) == 12
+    assert (certificates["bound"] <= certificates["objective"]).all()
+    person = str(certificates.index[0])
+    assert "No set of options could cost less than" in run("explain", out, "--person", person).stdout
+    said = document(run("explain", out, "--person", person, "--json"))
+    assert said["certificate"]["bound"] == certificates["bound"].iloc[0]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_tables_in_and_out(bank: Path, tmp_path: Path, kind: str, suffix: str) -> None:

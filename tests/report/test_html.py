@@ -6,8 +6,10 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from leastways.plans import CERTIFICATE
 from leastways.report import Totals, write_report
 from leastways.report.html import report_html
 from tests.report.made_up import JOB, nobody, plans, truth
@@ -62,6 +64,16 @@ def test_says_what_it_must(page: Page) -> None:
         assert words in page.words
     assert [tag for tag, _ in page.tags].count("svg") == 4
     assert [tag for tag, _ in page.tags].count("article") == 12
+
+
+def test_says_what_is_proven(page: Page) -> None:
+    pytest.importorskip("matplotlib")
+    first = plans().options["person"].iloc[0]
+    figures = pd.DataFrame([dict(zip(CERTIFICATE, (0.125, 0.25, 0.125, 0.5, 1.0, 9), strict=True))], index=[first])
+    certified = Page(report_html(plans().with_certificates(figures), title="Proven", truth=None))
+    words = "No set of options could cost less than 0.12 on average; this one costs 0.25 (gap 0.12)."
+    assert words in certified.words
+    assert words not in page.words
 
 
 def test_the_values_are_text_and_not_elements(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,6 +63,7 @@ def plan_as_dict(plan: RecoursePlan) -> dict[str, Any]:
         "satisfied": _finite(plan.satisfied),
         "emc": _finite(plan.emc),
         "queries": plan.queries,
+        "certificate": None if plan.certificate is None else asdict(plan.certificate),
         "state": {name: _finite(value) for name, value in plan.state.items()},
         "options": [
             {

@@ -35,6 +35,7 @@ def recommend(
     seed: of.Seed = 0,
     target: of.YesLabel = "1",
     threshold: of.Threshold = 0.5,
+    certify: of.Certify = False,
     editable: of.Editable = None,
     score: of.Score = None,
     accepted: of.Accepted = None,
@@ -57,6 +58,8 @@ def recommend(
       leastways recommend --model model.skops --schema schema.yaml \\
           --data train.csv --people refused.csv --out plans.csv \\
           --score hours=0.7 --score savings=0.3 --range hours=20:50
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.csv --people refused.csv --out plans.json --certify
     """
     with errors_shown(as_json):
         from leastways.cli.reading import read_table, read_training
@@ -84,6 +87,9 @@ def recommend(
         ).fit(train)
         with progress_bar(f"finding options for {len(crowd)} people") as progress:
             plans = recourse.recommend(crowd, said, progress=progress)
+        if certify:
+            with progress_bar(f"finding bounds for {len(crowd)} people") as progress:
+                plans = recourse.certify(plans, preferences=said, progress=progress)
         _write(plans, places)
         _show(plans, places, as_json)
 

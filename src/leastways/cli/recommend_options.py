@@ -45,6 +45,14 @@ Costs: TypeAlias = Annotated[int, _search("Cost functions drawn per person.")]
 Distribution: TypeAlias = Annotated[str, _search("Which costs are plausible: mix, linear or percentile.")]
 Seed: TypeAlias = Annotated[int, _search("Same seed, same plans.")]
 YesLabel: TypeAlias = Annotated[str, _search("The label that is a yes.")]
+Certify: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--certify",
+        help="Also prove how far each plan is from the best possible; asks up to 20,000 more rows per person.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Threshold: TypeAlias = Annotated[float, _search("The probability from which on it is a yes.")]
 
 Editable: TypeAlias = Annotated[

@@ -25,6 +25,12 @@ _TIE_BREAK = 0.01  # how much EMC counts beside the share of satisfied samples
 _CELL_BYTES = 100 * 2**20  # beyond this, rows are dropped and made again
 
 
+def _room(rows: int, F: int, n_samples: int) -> NDArray[np.float64]:
+    """Return room for so many rows of cells, or as many as memory is set aside for; never fewer than a state needs."""
+    most = max(_CELL_BYTES // (8 * n_samples), 4 * F)
+    return np.empty((max(min(rows, most), F), n_samples))
+
+
 @dataclass(frozen=True)
 class CostSamples:
     """M cost functions for each of some people, and the rules those people are under."""
@@ -41,6 +47,16 @@ class CostSamples:
     def n_samples(self) -> int:
         """Cost functions per person."""
         return int(self.tables.alpha.shape[1])
+
+    def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
+        """Return some of the people, with room of their own for the cells: the same draws, made again."""
+        t = self.tables
+        by_person = ("start used levels allowed percentile given scores alpha editors n_editors keys weights").split()
+        cut = {name: getattr(t, name)[rows] for name in by_person}
+        P, (_, V), F, M = len(cut["start"]), t.place.shape, t.start.shape[1], self.n_samples
+        own = {"cells": _room(P * V, F, M), "place": np.full((P, V), -1, np.int32), "n_rows": np.zeros(1, np.int64)}
+        rules = self.rules._replace(meets=self.rules.meets[rows], levels=self.rules.levels[rows])
+        return CostSamples(t._replace(**cut, **own), rules)
 
 
 @dataclass(frozen=True)
@@ -63,9 +79,7 @@ class CostModel:
 
     def room_for_cells(self, n_people: int, n_samples: int) -> NDArray[np.float64]:
         """Return room for the cost tables of some people: all their rows, or as many as memory is set aside for."""
-        V, F = int(self.schema.offsets[-1]), len(self.schema.features)
-        rows = min(n_people * V, max(_CELL_BYTES // (8 * n_samples), 4 * F))
-        return np.empty((max(rows, F), n_samples))
+        return _room(n_people * int(self.schema.offsets[-1]), len(self.schema.features), n_samples)
 
     def sample(
         self,
@@ -91,6 +105,7 @@ class CostModel:
         alpha = told.alpha
         if self.distribution.alpha is not None:
             alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
+        percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
         cost_keys = stream(keys, "cost")
         scores = np.empty((P, F, n_samples))
         alphas = np.empty((P, n_samples))
@@ -116,8 +131,8 @@ class CostModel:
             ordered=np.array([f.ordered for f in schema.features]),
             levels=np.ascontiguousarray(np.concatenate(levels, axis=1)),
             span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
-            allowed=_allowed(schema, people.codes, used, open_to, told.accepted, told.given),
-            percentile=np.ascontiguousarray(np.concatenate([self.percentiles.of(f, levels[f]) for f in range(F)], axis=1)),
+            allowed=permitted(schema, people.codes, used, open_to, told.accepted, told.given),
+            percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
             given=told.given,
             scores=scores,
             alpha=alphas,
@@ -141,7 +156,7 @@ class CostModel:
         return CostSamples(tables, rule_tables(schema, levels, tables.levels))
 
 
-def _allowed(
+def permitted(
     schema: Schema,
     start: NDArray[np.int32],
     used: NDArray[np.int32],
@@ -149,7 +164,7 @@ def _allowed(
     accepted: NDArray[np.bool_],
     given: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Mark the slots a person may move to, [P, V]: in use, in direction, accepted, open; their own always."""
+    """Mark the slots that people may move to, [P, V]: in use, in direction, accepted, open; their own always."""
     parts = []
     for f, feature in enumerate(schema.features):
         slots = np.arange(feature.n_slots)[None, :]

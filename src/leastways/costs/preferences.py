@@ -50,7 +50,7 @@ class Preferences:
         named = [("editable", self.editable or ()), ("scores", self.scores or ())]
         for what, names in [*named, ("ranges", self.ranges), ("costs", self.costs)]:
             for name in names:
-                _changeable(schema, name, what)
+                check_changeable(schema, name, what)
         if self.editable is not None and not len(self.editable):
             raise PreferenceError("editable is empty; name at least one feature, or leave it out.")
         self._check_scores()
@@ -61,7 +61,7 @@ class Preferences:
         for name, table in self.costs.items():
             if self.editable is not None and name not in self.editable:
                 raise PreferenceError(f"costs are given for {name!r}, which is not among the editable features.")
-            _check_costs(schema.by_name[name], table)
+            check_costs(schema.by_name[name], table)
 
     def check_person(self, schema: Schema, present: Mapping[str, Any]) -> None:
         """Raise `PreferenceError` where checked preferences do not fit this person's present values."""
@@ -175,10 +175,10 @@ def _fill(
         lo, hi = schema.offsets[f], schema.offsets[f + 1]
         for row in rows:
             own = levels[f][row, start[row, f]]
-            tables.given[row, lo:hi] = _given_costs(schema.features[f], table, own, levels[f][row])
+            tables.given[row, lo:hi] = given_costs(schema.features[f], table, own, levels[f][row])
 
 
-def _given_costs(feature: Feature, table: Any, own: float, levels: NDArray[np.float64]) -> NDArray[np.float64]:
+def given_costs(feature: Feature, table: Any, own: float, levels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the stated cost of each slot of one person's grid, infinite where none was stated."""
     row = _cost_row(feature, table, own if feature.numeric else feature.values[int(own)])
     out = np.full(len(levels), np.inf)
@@ -215,7 +215,8 @@ def _check_range(feature: Feature, accepted: Any) -> None:
         )
 
 
-def _check_costs(feature: Feature, table: Any) -> None:
+def check_costs(feature: Feature, table: Any, most: float = 1.0) -> None:
+    """Raise unless a cost table names values of the feature and costs from 0 to `most`, or infinite ones."""
     where = f"the cost table of {feature.name!r}"
     if isinstance(table, pd.DataFrame):
         for what, labels in (("row", table.index), ("column", table.columns)):
@@ -235,12 +236,14 @@ def _check_costs(feature: Feature, table: Any) -> None:
             hint = "" if feature.numeric else nearest(value, feature.values)
             raise PreferenceError(f"{where} names {plain(value)!r}; allowed: {feature.allowed_text()}.{hint}")
     for place, cost in costs.items():
-        if not (_is_number(cost, 0, 1) or cost == np.inf):
+        if not (_is_number(cost, 0, most) or cost == np.inf):
             to = " to ".join(repr(plain(v)) for v in place) if isinstance(place, tuple) else repr(plain(place))
-            raise PreferenceError(f"{where}: {to} costs {plain(cost)!r}; costs lie in [0, 1] or are infinite.")
+            allowed = "lie in [0, 1]" if most == 1 else "are 0 or more"
+            raise PreferenceError(f"{where}: {to} costs {plain(cost)!r}; costs {allowed} or are infinite.")
 
 
-def _changeable(schema: Schema, name: object, what: str) -> None:
+def check_changeable(schema: Schema, name: object, what: str) -> None:
+    """Raise unless this is a feature that people may change."""
     if not isinstance(name, str) or name not in schema.by_name:
         raise PreferenceError(f"{what} names {name!r}, which is no feature." + nearest(name, schema.names))
     if schema.by_name[name].direction == "fixed":

@@ -1,6 +1,7 @@
 """Pure functions on plans: satisfaction, coverage, cost, distances; simulated people to judge by."""
 
 from leastways.metrics.evaluate import evaluate, evaluate_people
+from leastways.metrics.exact import OracleResult, oracle, oracle_people
 from leastways.metrics.measures import (
     coverage,
     disparate_impact_ratio,
@@ -14,6 +15,7 @@ from leastways.metrics.measures import (
 from leastways.metrics.people import SimulatedPeople, simulate_people
 
 __all__ = [
+    "OracleResult",
     "SimulatedPeople",
     "coverage",
     "disparate_impact_ratio",
@@ -21,6 +23,8 @@ __all__ = [
     "evaluate",
     "evaluate_people",
     "fraction_satisfied",
+    "oracle",
+    "oracle_people",
     "population_average_cost",
     "proximity",
     "simulate_people",

@@ -1,20 +1,23 @@
 """What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
 
+from leastways.plans.certificate import CERTIFICATE, Certificate
 from leastways.plans.plans import (
     FIGURES,
     STATUSES,
     SUMMARY,
-    Change,
     RecourseOption,
     RecoursePlan,
     RecoursePlans,
     Status,
 )
+from leastways.plans.wording import Change
 
 __all__ = [
+    "CERTIFICATE",
     "FIGURES",
     "STATUSES",
     "SUMMARY",
+    "Certificate",
     "Change",
     "RecourseOption",
     "RecoursePlan",

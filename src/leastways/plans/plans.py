@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from leastways.errors import DataError, listed, nearest, plain
+from leastways.plans.certificate import CERTIFICATE, Certificate, no_certificates
 from leastways.plans.json_tables import frame_from_json, frame_to_json
-from leastways.plans.wording import change_text, differs
+from leastways.plans.wording import Change, changes_of
 from leastways.schema import Schema
 
 Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
@@ -33,16 +34,6 @@ FIGURES = (
 )  # columns of `options` beside person, option and features
 SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
 _FORMAT, _VERSION = "leastways plans", 1
-
-
-@dataclass(frozen=True)
-class Change:
-    """One feature of an option that differs from the present."""
-
-    feature: str
-    before: Any
-    after: Any
-    text: str
 
 
 @dataclass(frozen=True)
@@ -71,6 +62,7 @@ class RecoursePlan:
     emc: float
     satisfied: float
     queries: int
+    certificate: Certificate | None = None
 
     def to_text(self) -> str:
         """Write the plan as a person would want to read it."""
@@ -91,6 +83,8 @@ class RecoursePlan:
                 f"\nAt least one option is open to {self.covered:.0%} of plausible preferences, "
                 f"and cheap (cost below 1) for {self.satisfied:.0%}."
             )
+        if self.certificate is not None:
+            lines.append(self.certificate.to_text(any_options=bool(self.options)))
         return "\n".join(lines)
 
     __str__ = to_text
@@ -114,6 +108,9 @@ class RecoursePlans:
         What the model was asked when it failed: person, error, the features.
     settings : dict
         How the plans were made.
+    certificates : DataFrame
+        How far the plans of some people are from the best possible, a row each: what `Certificate` holds. Empty until
+        `Recourse.certify` fills it.
     """
 
     def __init__(
@@ -124,6 +121,7 @@ class RecoursePlans:
         options: pd.DataFrame,
         failed_rows: pd.DataFrame,
         settings: Mapping[str, Any],
+        certificates: pd.DataFrame | None = None,
     ) -> None:
         self.schema = schema
         self.people = people
@@ -131,6 +129,7 @@ class RecoursePlans:
         self.options = options
         self.failed_rows = failed_rows
         self.settings = dict(settings)
+        self.certificates = no_certificates(people.index) if certificates is None else certificates
 
     def __len__(self) -> int:
         return len(self.summary)
@@ -149,7 +148,7 @@ class RecoursePlans:
             and self.settings == other.settings
             and all(
                 getattr(self, name).equals(getattr(other, name))
-                for name in ("people", "summary", "options", "failed_rows")
+                for name in ("people", "summary", "options", "failed_rows", "certificates")
             )
         )
 
@@ -210,19 +209,30 @@ class RecoursePlans:
             emc=float(row["emc"]),
             satisfied=float(row["satisfied"]),
             queries=int(row["queries"]),
+            certificate=self._certificate(label),
         )
+
+    def _certificate(self, label: Any) -> Certificate | None:
+        if label not in self.certificates.index:
+            return None
+        place: Any = self.certificates.index.get_loc(label)
+        figures: dict[str, Any] = {name: plain(self.certificates[name].iloc[place]) for name in CERTIFICATE}
+        return Certificate(**figures)
+
+    def with_certificates(self, certificates: pd.DataFrame) -> RecoursePlans:
+        """Return the same plans with these certificates; those of other people are kept."""
+        kept = self.certificates[~self.certificates.index.isin(certificates.index)]
+        both = pd.concat([part for part in (kept, certificates) if len(part)] or [certificates])
+        ordered = both.loc[self.summary.index[self.summary.index.isin(both.index)]]
+        tables = (self.people, self.summary, self.options, self.failed_rows)
+        return RecoursePlans(self.schema, *tables, self.settings, ordered)
 
     def _option(self, record: Mapping[Any, Any], state: Mapping[str, Any]) -> RecourseOption:
         values = {n: plain(record[n]) for n in self.schema.names}
-        changes = tuple(
-            Change(f.name, state[f.name], values[f.name], change_text(f, state[f.name], values[f.name]))
-            for f in self.schema.features
-            if differs(f, state[f.name], values[f.name])
-        )
         return RecourseOption(
             int(record["option"]),
             values,
-            changes,
+            changes_of(self.schema, state, values),
             float(record["probability"]),
             float(record["expected_cost"]),
             float(record["best_for"]),
@@ -239,20 +249,10 @@ class RecoursePlans:
 
         Only what JSON has no form for in a row that could not be used (a list, say) comes back as its text.
         """
-        text = json.dumps(
-            {
-                "format": _FORMAT,
-                "version": _VERSION,
-                "settings": self.settings,
-                "schema": self.schema.to_yaml(),
-                "people": frame_to_json(self.people),
-                "summary": frame_to_json(self.summary),
-                "options": frame_to_json(self.options),
-                "failed_rows": frame_to_json(self.failed_rows),
-            },
-            allow_nan=False,
-            ensure_ascii=False,
-        )
+        names = ["people", "summary", "options", "failed_rows", *(["certificates"] if len(self.certificates) else [])]
+        head = {"format": _FORMAT, "version": _VERSION, "settings": self.settings, "schema": self.schema.to_yaml()}
+        tables = {name: frame_to_json(getattr(self, name)) for name in names}
+        text = json.dumps(head | tables, allow_nan=False, ensure_ascii=False)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -273,7 +273,8 @@ class RecoursePlans:
         if data.get("version") != _VERSION:
             raise DataError(f"{where} has version {data.get('version')!r}; this release reads {_VERSION}.")
         try:
-            frames = {n: frame_from_json(data[n]) for n in ("people", "summary", "options", "failed_rows")}
+            names = ["people", "summary", "options", "failed_rows", *(n for n in ("certificates",) if n in data)]
+            frames = {n: frame_from_json(data[n]) for n in names}
             return cls(Schema.from_yaml(data["schema"]), settings=data["settings"], **frames)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{where} is damaged: {type(error).__name__}: {error}") from error

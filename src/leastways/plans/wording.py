@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from leastways.errors import plain
-from leastways.schema import Feature
+from leastways.schema import Feature, Schema
+
+
+@dataclass(frozen=True)
+class Change:
+    """One feature of an option that differs from the present."""
+
+    feature: str
+    before: Any
+    after: Any
+    text: str
 
 
 def differs(feature: Feature, before: Any, after: Any) -> bool:
@@ -40,3 +52,12 @@ def change_text(feature: Feature, before: Any, after: Any) -> str:
     if old == new:  # too near to each other to be rounded
         old, new = value_text(feature, before, exact=True), value_text(feature, after, exact=True)
     return f"{verb} {feature.wording} from {old} to {new}"
+
+
+def changes_of(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
+    """List what differs between two states, in the schema's order."""
+    return tuple(
+        Change(f.name, before[f.name], after[f.name], change_text(f, before[f.name], after[f.name]))
+        for f in schema.features
+        if differs(f, before[f.name], after[f.name])
+    )

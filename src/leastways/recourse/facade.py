@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from leastways.errors import ModelError, SchemaError, SettingError, listed, plai
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.recourse.certify import certify_plans
 from leastways.recourse.outcome import Outcome, assemble
 from leastways.recourse.people import People
 from leastways.recourse.progress import Report, reporter
@@ -150,6 +151,37 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         settings = self._settings() | counts
         return assemble(self.schema, crowd, outcome, settings)
+
+    def certify(
+        self,
+        plans: RecoursePlans,
+        people: Iterable[Any] | None = None,
+        preferences: Preferences | Mapping[Any, Preferences] | None = None,
+        max_queries: int = 20_000,
+        progress: bool | Callable[[float], None] = False,
+    ) -> RecoursePlans:
+        """Return the plans with certificates: how far each is from the best that any set of options could reach.
+
+        The cost functions that `recommend` drew are drawn again, and the oracle finds the least cost under each of
+        them; their mean is a bound for every set of options, of whatever size. The model is asked about each state
+        once per person. Where the limit on rows comes first, the bound is lower, and still holds.
+
+        Parameters
+        ----------
+        plans
+            What `recommend` returned, with the settings that this object has.
+        people
+            Labels of those to certify; None for all who were refused.
+        preferences
+            What `recommend` was given.
+        max_queries
+            Rows per person, at most, beside those that the plan took.
+        progress
+            As in `recommend`.
+        """
+        check_is_fitted(self, "cost_model_")
+        self._check_settings()
+        return certify_plans(self, plans, people, preferences, max_queries, progress)
 
     def _solve(
         self,

@@ -94,9 +94,10 @@ def _figures(option: RecourseOption, span: str) -> str:
 
 
 def _closing(plan: RecoursePlan) -> str:
+    proven = "" if plan.certificate is None else f" {plan.certificate}"
     return (
         f'<p class="note">Some option is open to {percent(plan.covered)} of plausible preferences, and cheap '
-        f"(cost below 1) for {percent(plan.satisfied)}.</p>"
+        f"(cost below 1) for {percent(plan.satisfied)}.{proven}</p>"
     )
 
 

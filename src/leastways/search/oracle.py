@@ -1,117 +1,250 @@
-"""The exact yardstick: the cheapest state the model accepts, for one known cost function.
+"""The exact yardstick: the cheapest state the model accepts, for cost functions that are known.
 
-Best-first over the grid: states are asked about in order of cost, many to a call, until one is accepted. Nothing
-cheaper is left then, whatever the model is, so the answer is exact; at a limit, the cost reached is a proven bound.
+Best-first over the grid: states are asked about in order of cost until one is accepted. Nothing cheaper is left then,
+whatever the model is, so the answer is exact; at a limit, the cost reached is a proven bound. No exact method can ask
+about less, but for what shares the last call with the answer: any cheaper state could have been accepted.
+
+All searches advance together, so each round is one model call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.best_first import Heap, Ladder, next_states
-from leastways.kernels.rules import RuleTables, meets_rules
-from leastways.kernels.tables import Tables, row_of
+from leastways.costs import CostSamples
+from leastways.errors import ModelError
+from leastways.kernels.best_first import (
+    GROWTH,
+    Heaps,
+    Ladders,
+    Ranks,
+    Searches,
+    build_ladders,
+    first_states,
+    move_heaps,
+)
+from leastways.kernels.oracle import NO, RUNNING, YES, Book, Standing, ask_states, refill, slot_costs, tell_states
+from leastways.kernels.rules import RuleTables
+from leastways.search.base import Questions
+from leastways.search.loop import Judge
 
-Judge = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
+MOST_STATES = 8_000_000  # kept in heaps together, about 40 bytes each
+PEOPLE_TOGETHER = 64  # people per run that keep a call to some 260,000 rows
+MOST_ROWS = 4096  # per person in one call
+_FIRST_ROWS = 32  # per person: cheap answers are common
+_FACTOR = 1.5  # by which a search's share of a round grows; what is asked too much is at most this much
 
 
 @dataclass(frozen=True)
-class CheapestState:
-    """What the oracle found for one cost function.
+class Cheapest:
+    """What the oracle found for each search."""
 
-    `exact`: `cost` is the minimum and `codes` a state that has it. `none_exists`: no permitted state is accepted.
-    `bounded`: the limit was reached first; whatever there is costs at least `bound`.
-    """
+    cost: NDArray[np.float64]  # [S] of the cheapest accepted state known, infinite if none
+    bound: NDArray[np.float64]  # [S] nothing accepted costs less; infinite: nothing is accepted
+    codes: NDArray[np.int32]  # [S, F] the state; meaningful where cost is finite
+    queries: NDArray[np.int64]  # [P] distinct states asked about
+    calls: int
+    failures: dict[int, ModelError]
 
-    status: Literal["exact", "none_exists", "bounded"]
-    cost: float
-    bound: float
-    codes: NDArray[np.int32] | None
-    queries: int
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Where the cost is known to be the minimum; infinite where no permitted state is accepted, [S]."""
+        return self.bound >= self.cost
 
 
-def cheapest_state(
-    tables: Tables,
+def searches_of(samples: CostSamples) -> Searches:
+    """Make a search of each person's every cost function."""
+    t = samples.tables
+    P, F, M = t.scores.shape
+    costs, free = np.empty((P * M, t.place.shape[1])), np.empty((P * M, F), np.bool_)
+    slot_costs(t, costs, free)
+    return searches(t.start, t.offsets, M, costs, free)
+
+
+def searches(
+    start: NDArray[np.int32],  # [P, F]
+    offsets: NDArray[np.int64],
+    each: int,  # cost functions per person
+    costs: NDArray[np.float64],  # [P * each, V]
+    free: NDArray[np.bool_],  # [P * each, F]
+) -> Searches:
+    """Make searches of plain cost tables."""
+    P = len(start)
+    first = np.arange(P + 1, dtype=np.int64) * each
+    person = np.repeat(np.arange(P, dtype=np.int64), each)
+    return Searches(np.ascontiguousarray(start), offsets, first, person, costs, free)
+
+
+def cheapest_states(
+    q: Searches,
     rules: RuleTables,
-    p: int,
-    m: int,
     judge: Judge,
+    threshold: float,
     *,
     most_cost: float = np.inf,
-    most_queries: int = 10_000_000,
-    batch: int = 4096,
-) -> CheapestState:
-    """Find the cheapest accepted state of person p under cost function m; `judge` says which of many states are."""
-    ladder = ladder_of(tables, p, m)
-    K = len(ladder.feature)
-    if K == 0:
-        return CheapestState("none_exists", np.inf, np.inf, None, 0)
-    heap, n = _first_heap(ladder, 4 * batch), 1
-    queries = 0
-    size = min(64, batch)  # cheap answers are common: begin small
-    while True:
-        if most_queries - queries <= 0:
-            return CheapestState("bounded", np.inf, float(heap.cost[0]), None, queries)
-        size = min(size, most_queries - queries)
-        heap = _with_room(heap, n, 3 * size)
-        codes, costs = np.empty((size, tables.start.shape[1]), np.int32), np.empty(size)
-        popped, n = next_states(ladder, heap, n, most_cost, tables.start[p], codes, costs)
-        keep = np.array([meets_rules(rules, tables.offsets, p, tables.start[p], c) for c in codes[:popped]], np.bool_)
-        if keep.any():
-            accepted = judge(codes[:popped][keep])
-            queries += int(keep.sum())
-            if accepted.any():
-                first = int(np.flatnonzero(keep)[int(np.argmax(accepted))])
-                return CheapestState("exact", float(costs[first]), float(costs[first]), codes[first], queries)
-        if n == 0:
-            return CheapestState("none_exists", np.inf, np.inf, None, queries)
-        if heap.cost[0] > most_cost:
-            return CheapestState("bounded", np.inf, float(heap.cost[0]), None, queries)
-        size = min(2 * size, batch)
+    most_queries: int = 1_000_000,
+    known: Questions | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Cheapest:
+    """Find the cheapest accepted state of every search that costs at most `most_cost`.
+
+    `most_queries` limits the rows per person. `known` are states that are accepted, so that nobody has to ask. A person
+    on whose rows the model fails stops there, with the bound proven so far.
+    """
+    run = _Run(q, rules, most_cost, most_queries)
+    if known is not None:
+        tell_states(q, known.people, known.codes, np.ones(len(known.people), np.bool_), run.standing)
+    run.begin()
+    calls = 0
+    failures: dict[int, ModelError] = {}
+    while run.running:
+        questions = run.ask()
+        if len(questions.people):
+            probability, failed = judge(questions)
+            lost = np.isin(questions.people, list(failed))
+            run.tell(questions, ~lost & (probability >= threshold))
+            run.fail(np.array(list(failed), np.int64))
+            failures.update(failed)
+            calls += 1
+        if progress is not None:
+            progress(float((run.standing.state != RUNNING).mean()))
+    return run.result(calls, failures)
 
 
-def ladder_of(tables: Tables, p: int, m: int) -> Ladder:
-    """List person p's reachable alternatives under cost function m, sorted as the search needs them."""
-    rungs = []
-    for f in range(tables.start.shape[1]):
-        codes = [
-            j for j in range(tables.used[p, f]) if j != tables.start[p, f] and tables.allowed[p, tables.offsets[f] + j]
-        ]
-        costs = []
-        for j in codes:
-            free = tables.scores[p, f, m] == 1.0 and np.isnan(tables.given[p, tables.offsets[f] + j])
-            cost = tables.cells[row_of(tables, p, f, j), m]
-            costs.append(0.0 if free and np.isfinite(cost) else cost)
-        order = [i for i in np.argsort(costs, kind="stable") if np.isfinite(costs[i])]
-        if order:
-            rungs.append((f, [codes[i] for i in order], [costs[i] for i in order]))
-    rungs.sort(key=lambda rung: rung[2][0])
-    return Ladder(
-        first=np.cumsum([0, *(len(codes) for _, codes, _ in rungs)]).astype(np.int64),
-        feature=np.array([f for f, _, _ in rungs], dtype=np.int64),
-        code=np.array([c for _, codes, _ in rungs for c in codes], dtype=np.int32),
-        cost=np.array([c for _, _, costs in rungs for c in costs], dtype=np.float64),
-    )
+class _Run:
+    """Searches under way."""
 
+    def __init__(self, q: Searches, rules: RuleTables, most_cost: float, most_queries: int) -> None:
+        S, V = q.costs.shape
+        P, F = q.start.shape
+        self.q, self.rules = q, rules
+        self.most_cost, self.most_queries = float(most_cost), int(most_queries)
+        self.ladders = Ladders(
+            np.zeros(S, np.int64),
+            np.zeros((S, F + 1), np.int64),
+            np.zeros((S, F), np.int64),
+            np.zeros((S, V), np.int32),
+            np.zeros((S, V)),
+        )
+        build_ladders(q, self.ladders)
+        self.standing = Standing(
+            np.zeros(S, np.int64),
+            np.zeros(S),
+            np.full(S, np.inf),
+            np.zeros((S, F), np.int32),
+            np.full(P, self.most_queries, np.int64),
+            np.zeros(P, np.int64),
+            np.zeros(P, np.int64),
+        )
+        self.rest = np.full(S, np.inf)  # the cheapest state not asked about, of searches that ended
+        self.closed = np.zeros(S, np.bool_)
+        self.looks = bool((np.diff(q.first) > 1).any())  # a search alone never meets a state twice
+        self.book = Book(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, F), np.int32), np.empty(0, np.int8))
+        self.rows = self.asked = 0
+        self.share = max(1, _FIRST_ROWS // max(1, int(np.diff(q.first).max(initial=1))))
 
-def _first_heap(ladder: Ladder, room: int) -> Heap:
-    K = len(ladder.feature)
-    heap = Heap(np.empty(room), np.zeros((room, K), np.int16), np.zeros(room, np.int64))
-    heap.ranks[0, 0] = 1
-    heap.cost[0] = ladder.cost[0]
-    return heap
+    def begin(self) -> None:
+        """Put the first state of every search on its heap."""
+        self.heaps = self._heaps(np.ones(len(self.closed), np.int64))
+        first_states(self.ladders, self.heaps, self.most_cost, self.standing.cost)
+        self._close()
 
+    @property
+    def running(self) -> bool:
+        """Whether any search goes on."""
+        return bool((self.standing.state == RUNNING).any())
 
-def _with_room(heap: Heap, n: int, more: int) -> Heap:
-    """Return a heap with room for `more` states, doubling so that growth stays cheap."""
-    if n + more <= len(heap.cost):
-        return heap
-    room = max(2 * len(heap.cost), n + more)
-    bigger = Heap(np.empty(room), np.zeros((room, heap.ranks.shape[1]), np.int16), np.zeros(room, np.int64))
-    bigger.cost[:n], bigger.ranks[:n], bigger.last[:n] = heap.cost[:n], heap.ranks[:n], heap.last[:n]
-    return bigger
+    def ask(self) -> Questions:
+        """Let every running search ask for its share."""
+        self._make_room()
+        if not self.looks:
+            self.rows = 0
+        self._widen_book()
+        before = self.rows
+        self.rows = ask_states(
+            self.q,
+            self.rules,
+            self.ladders,
+            self.heaps,
+            self.book,
+            self.standing,
+            self.share,
+            self.most_cost,
+            MOST_ROWS,
+            self.rows,
+        )
+        self.share = min(MOST_ROWS, int(np.ceil(_FACTOR * self.share)))
+        self._close()
+        self.asked = before
+        return Questions(self.book.people[before : self.rows], self.book.codes[before : self.rows])
+
+    def tell(self, questions: Questions, accepted: NDArray[np.bool_]) -> None:
+        """Take the answers to the last questions."""
+        self.book.answer[self.asked : self.rows] = np.where(accepted, YES, NO)
+        tell_states(self.q, questions.people, questions.codes, accepted, self.standing)
+
+    def fail(self, people: NDArray[np.int64]) -> None:
+        """End the searches of people on whom the model failed; what they asked last was not answered."""
+        lost = np.isin(self.q.person, people) & (self.standing.state == RUNNING)
+        self.standing.left[people] = 0
+        self.standing.state[lost] = RUNNING + 1
+        self._close()
+        self.rest[lost] = self.standing.floor[lost]
+
+    def result(self, calls: int, failures: dict[int, ModelError]) -> Cheapest:
+        """Return what is known now."""
+        standing = self.standing
+        bound = np.minimum(np.minimum(self.rest, self.heaps.beyond), standing.cost)
+        queries = self.most_queries - standing.left
+        return Cheapest(standing.cost, bound, standing.codes, queries, calls, failures)
+
+    def _close(self) -> None:
+        """Note where ended searches stand and give up their heaps."""
+        ended = np.flatnonzero((self.standing.state != RUNNING) & ~self.closed)
+        left = ended[self.heaps.n[ended] > 0]
+        self.rest[left] = self.heaps.cost[self.heaps.begin[left]]
+        self.heaps.n[ended] = 0
+        self.closed[ended] = True
+
+    def _heaps(self, room: NDArray[np.int64]) -> Heaps:
+        S, K, H = len(room), max(1, int(self.ladders.n.max(initial=1))), int(room.sum())
+        ranks: Ranks = np.empty((H, K), np.int16) if self.q.costs.shape[1] < 2**15 else np.empty((H, K), np.int32)
+        begin = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        return Heaps(
+            begin,
+            np.zeros(S, np.int64),
+            np.full(S, np.inf),
+            np.empty(H),
+            np.zeros(H, np.int32),
+            np.empty(H, np.int16),
+            ranks,
+        )
+
+    def _make_room(self) -> None:
+        """Give each running heap room to grow; those behind the limit wait, the first of them never."""
+        n, running = self.heaps.n, self.standing.state == RUNNING
+        wish = np.where(running, n + GROWTH + np.maximum(n, (GROWTH - 1) * self.share), 0)
+        fits = np.cumsum(wish) <= max(MOST_STATES, int(wish[running.argmax()]))
+        new = self._heaps(np.where(fits, wish, n))
+        move_heaps(self.heaps, new)
+        self.heaps = new
+
+    def _widen_book(self) -> None:
+        """Make the book long enough for a round."""
+        running = np.add.reduceat(self.standing.state == RUNNING, self.q.first[:-1], dtype=np.int64)
+        wanted = int(np.minimum(np.minimum(self.standing.left, MOST_ROWS), self.share * running).sum())
+        B, F = len(self.book.people), self.book.codes.shape[1]
+        if self.rows + wanted <= B:
+            return
+        B = max(2 * B, self.rows + wanted)
+        old, n = self.book, self.rows
+        slots = np.full(1 << int(2 * B - 1).bit_length() if self.looks else 0, -1, np.int64)
+        self.book = Book(slots, np.empty(B, np.int64), np.empty((B, F), np.int32), np.empty(B, np.int8))
+        self.book.people[:n], self.book.codes[:n] = old.people[:n], old.codes[:n]
+        self.book.answer[:n] = old.answer[:n]
+        if self.looks:
+            refill(self.book, n)

@@ -1,0 +1,67 @@
+"""How far a plan is from the best possible: a proven bound beside what the plan reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+CERTIFICATE = ("bound", "objective", "gap", "relative_gap", "solved", "queries")  # columns of `certificates`
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proven limit to what any set of options could reach for one person, whatever its size.
+
+    All figures are means over the person's drawn cost functions, in which a function that no option serves, or only at
+    a higher cost, counts `uncovered_cost`. The bound lets every cost function have an option of its own, so a set of a
+    few options cannot always reach it: a gap is an upper limit on what a better search could gain.
+
+    Attributes
+    ----------
+    bound
+        No set of options has a lower mean cost.
+    objective
+        The mean cost of this plan's options.
+    gap
+        Their difference; 0: no set can be better.
+    relative_gap
+        The gap as a share of the objective.
+    solved
+        Share of the cost functions whose least cost is known exactly. The others, for which the limit on rows came
+        first, count with the bound proven until then.
+    queries
+        Rows the model answered for the certificate. They are not part of the plan's `queries`.
+    """
+
+    bound: float
+    objective: float
+    gap: float
+    relative_gap: float
+    solved: float
+    queries: int
+
+    @classmethod
+    def of(cls, bound: float, objective: float, solved: float, queries: int) -> Certificate:
+        """Make a certificate; a bound that rounding puts above the objective is lowered to it."""
+        gap = max(0.0, objective - bound)
+        share = gap / objective if objective > 0 else 0.0
+        return cls(min(bound, objective), objective, gap, share, min(solved, 1.0), queries)
+
+    def to_text(self, any_options: bool = True) -> str:
+        """Say it in one sentence, for a plan with options or without any."""
+        limit = f"No set of options could cost less than {self.bound:.2f} on average"
+        if any_options:
+            return f"{limit}; this one costs {self.objective:.2f} (gap {self.gap:.2f})."
+        return f"{limit}, where preferences that no option serves count {self.objective:.2f}."
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def no_certificates(index: pd.Index[Any]) -> pd.DataFrame:
+    """Return the table of plans that were not certified; the index is of the people's kind."""
+    return pd.DataFrame({n: pd.Series(dtype="int64" if n == "queries" else "float64") for n in CERTIFICATE}).set_axis(
+        index[:0], axis=0
+    )

@@ -1,0 +1,160 @@
+"""Certificates: the oracle on the very cost functions that a plan was made for, hence a bound on what any set reaches.
+
+The mean over the drawn cost functions of each one's least cost is a lower bound on the objective (expected minimum
+cost, an unserved function counting `uncovered_cost`): no option can be cheaper for a function than its least cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs import CostSamples, Preferences
+from leastways.errors import DataError, SettingError, listed, nearest
+from leastways.kernels.sets import describe_sets
+from leastways.kernels.tables import charged_many
+from leastways.models import QueryMeter, as_model
+from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
+from leastways.recourse.people import People
+from leastways.recourse.progress import reporter
+from leastways.rng import check_seed, keys_of_rows
+from leastways.schema import Encoded
+from leastways.search import Questions
+from leastways.search.base import check_count
+from leastways.search.oracle import PEOPLE_TOGETHER, cheapest_states, searches_of
+
+if TYPE_CHECKING:
+    from leastways.recourse.facade import Recourse
+
+_CHUNK_BYTES = 300 * 2**20
+_SEARCHED = ("found", "partial", "none_found", "none_exists")
+_SETTINGS = ("n_costs", "costs", "uncovered_cost", "random_state", "threshold", "target")
+
+
+def certify_plans(
+    recourse: Recourse,
+    plans: RecoursePlans,
+    people: Iterable[Any] | None,
+    preferences: Preferences | Mapping[Any, Preferences] | None,
+    max_queries: int,
+    progress: bool | Callable[[float], None],
+) -> RecoursePlans:
+    """Do the work of `Recourse.certify`."""
+    check_count("max_queries", max_queries)
+    _check_same(recourse, plans)
+    crowd = People.check(recourse.schema, plans.people, preferences)
+    rows = _chosen(plans, crowd, people)
+    keys = keys_of_rows(crowd.encoded.content(), check_seed(recourse.random_state))
+    meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
+    M, F = recourse.n_costs, len(recourse.schema.features)
+    each = recourse.cost_model_.bytes_per_person(M) * 4 + max_queries * (4 * F + 40)
+    size = min(PEOPLE_TOGETHER, max(1, _CHUNK_BYTES // each))
+    parts = []
+    with reporter(progress, "finding bounds") as report:
+        for first in range(0, len(rows), size):
+            mine = rows[first : first + size]
+            told = [crowd.preferences[r] for r in mine]
+            group = crowd.encoded.take(mine)
+            samples = recourse.cost_model_.sample(group, keys[mine], M, told, recourse.uncovered_cost)
+            options = _options(plans, group)
+            _check_figures(plans, group, samples, options)
+            found = cheapest_states(
+                searches_of(samples),
+                samples.rules,
+                recourse._judge(group, meter),
+                recourse.threshold,
+                most_cost=np.nextafter(recourse.uncovered_cost, -np.inf),
+                most_queries=max_queries,
+                known=options,
+                progress=report.part(first, len(mine), len(rows)),
+            )
+            bound = np.minimum(found.bound.reshape(-1, M), recourse.uncovered_cost)
+            solved = found.exact.reshape(-1, M) | (bound >= recourse.uncovered_cost)
+            weights = samples.tables.weights
+            figures = zip(
+                (weights * bound).sum(axis=1).tolist(),
+                (weights * _reached(samples, options)).sum(axis=1).tolist(),
+                (weights * solved).sum(axis=1).tolist(),
+                found.queries.tolist(),
+                strict=True,
+            )
+            parts.append(_table([Certificate.of(*row) for row in figures], group.index))
+    return plans.with_certificates(pd.concat(parts)) if parts else plans
+
+
+def _check_same(recourse: Recourse, plans: RecoursePlans) -> None:
+    """Raise where the plans were made with other settings: their cost functions could not be drawn again."""
+    if recourse.schema != plans.schema or recourse.cost_model_.schema != plans.schema:
+        raise SettingError("the plans were made with another schema.")
+    own = recourse._settings()
+    for name in _SETTINGS:
+        if name in plans.settings and plans.settings[name] != own[name]:
+            raise SettingError(
+                f"the plans were made with {name}={plans.settings[name]!r}, this Recourse has {own[name]!r}; "
+                "a certificate needs the same."
+            )
+
+
+def _chosen(plans: RecoursePlans, crowd: People, people: Iterable[Any] | None) -> NDArray[np.intp]:
+    """Return the places, among the usable people, of those to certify."""
+    searched = plans.summary["status"].isin(_SEARCHED).to_numpy()[crowd.usable]
+    if people is None:
+        return np.flatnonzero(searched)
+    if isinstance(people, str):
+        raise SettingError(f"people must be a list of labels, not {people!r}.")
+    known = plans.summary.index
+    wanted = list(people)
+    missing = [label for label in wanted if label not in known]
+    if missing:
+        raise DataError(
+            f"the plans lack {listed(missing)}; known: {listed(known.tolist())}.{nearest(missing[0], known)}"
+        )
+    return np.flatnonzero(searched & crowd.encoded.index.isin(wanted))
+
+
+def _options(plans: RecoursePlans, group: Encoded) -> Questions:
+    """Return the options of these people as codes."""
+    places = group.index.get_indexer(pd.Index(plans.options["person"]))
+    mine = np.flatnonzero(places >= 0)
+    mine = mine[np.argsort(places[mine], kind="stable")]
+    rows = places[mine]
+    codes = plans.schema.encode_options(plans.options.iloc[mine], group, rows)
+    if (codes < 0).any():
+        person = group.index[rows[(codes < 0).any(axis=1).argmax()]]
+        raise DataError(f"an option of person {person!r} has a value that is not on the schema's grid.")
+    return Questions(rows.astype(np.int64), codes)
+
+
+def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:
+    """Return what the cheapest option costs under every cost function, unserved ones at `uncovered_cost`, [P, M]."""
+    costs = np.empty((len(options.people), samples.n_samples))
+    charged_many(samples.tables, options.people, options.codes, costs)
+    out = np.full((samples.n_people, samples.n_samples), samples.tables.uncovered_cost)
+    np.minimum.at(out, options.people, costs)
+    return out
+
+
+def _check_figures(plans: RecoursePlans, group: Encoded, samples: CostSamples, options: Questions) -> None:
+    """Raise unless the cost functions drawn now are those of the plans: their figures come out the same."""
+    n = np.bincount(options.people, minlength=len(group)).astype(np.int64)
+    P, N, F = len(group), int(n.max(initial=1)), options.codes.shape[1]
+    codes = np.zeros((P, N, F), np.int32)
+    rank = np.arange(len(options.people)) - np.repeat(np.cumsum(n) - n, n)
+    codes[options.people, rank] = options.codes
+    covered, emc, satisfied = np.zeros(P), np.full(P, np.nan), np.zeros(P)
+    describe_sets(samples.tables, codes, n, 1.0, np.zeros((P, N)), np.zeros((P, N)), covered, emc, satisfied)
+    told = plans.summary.loc[group.index]
+    same = np.isclose(told["covered"], covered, atol=1e-9) & np.isclose(told["emc"], emc, atol=1e-9, equal_nan=True)
+    if not same.all():
+        raise SettingError(
+            f"the cost functions of {listed(group.index[~same].tolist())} do not come out as in the plans. Give the "
+            "preferences that recommend had, and fit on the same table."
+        )
+
+
+def _table(certificates: list[Certificate], index: pd.Index[Any]) -> pd.DataFrame:
+    return pd.DataFrame({name: [getattr(c, name) for c in certificates] for name in CERTIFICATE}, index=index)

@@ -1,0 +1,108 @@
+"""States come once each, in order of cost: against full enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from leastways.kernels.best_first import GROWTH, Heaps, Ladders, Searches, build_ladders, first_states, show, take
+from leastways.kernels.oracle import slot_costs
+from leastways.kernels.tables import TIE, charged
+from tests.worlds import make_problem, make_world, seeds
+
+
+def made_up(seed: int) -> Searches:
+    """Two people with two cost functions each, three features; some values out of reach, some features free."""
+    draw = np.random.default_rng(seed)
+    offsets = np.array([0, 3, 5, 9], np.int64)
+    start = np.stack([draw.integers(0, n, 2) for n in (3, 2, 4)], axis=1).astype(np.int32)
+    costs = draw.choice([0.0, 0.25, np.inf], (4, 9), p=[0.1, 0.1, 0.8])
+    costs = np.where(np.isinf(costs) & (draw.random((4, 9)) < 0.8), draw.random((4, 9)), costs)
+    return Searches(start, offsets, np.array([0, 2, 4]), np.array([0, 0, 1, 1]), costs, draw.random((4, 3)) < 0.2)
+
+
+def twin(q: Searches, s: int, most_changes: int) -> list[tuple[float, tuple[int, ...]]]:
+    """Every state of search s with its cost, by enumeration."""
+    start = q.start[q.person[s]]
+    out = []
+    for codes in product(*(range(n) for n in np.diff(q.offsets))):
+        moved = [f for f, code in enumerate(codes) if code != start[f]]
+        steps = [q.costs[s, q.offsets[f] + codes[f]] for f in moved]
+        if moved and len(moved) <= most_changes and np.isfinite(steps).all():
+            paid = (c for f, c in zip(moved, steps, strict=True) if not q.free[s, f])
+            out.append((float(sum(paid)), codes))
+    return sorted(out)
+
+
+def walk(q: Searches, s: int, most_cost: float, most_changes: int) -> tuple[list[tuple[float, tuple[int, ...]]], float]:
+    """Take every state off the heap of search s; returns them and the cheapest that was left out."""
+    S, V = q.costs.shape
+    F, H = q.start.shape[1], 400
+    ladders = Ladders(
+        np.zeros(S, np.int64),
+        np.zeros((S, F + 1), np.int64),
+        np.zeros((S, F), np.int64),
+        np.zeros((S, V), np.int32),
+        np.zeros((S, V)),
+    )
+    build_ladders(q, ladders)
+    heaps = Heaps(
+        np.arange(S + 1, dtype=np.int64) * H,
+        np.zeros(S, np.int64),
+        np.full(S, np.inf),
+        np.empty(S * H),
+        np.tile(np.arange(H, dtype=np.int32), S),
+        np.empty(S * H, np.int16),
+        np.zeros((S * H, F), np.int16),
+    )
+    first_states(ladders, heaps, most_cost, np.full(S, np.inf))
+    out, codes = [], np.empty(F, np.int32)
+    while heaps.n[s]:
+        assert heaps.n[s] + GROWTH <= H
+        show(ladders, heaps, s, q.start[q.person[s]], codes)
+        out.append((float(heaps.cost[heaps.begin[s]]), tuple(codes.tolist())))
+        take(ladders, heaps, s, np.empty(F, np.int16), most_cost, np.inf, most_changes)
+    return out, float(heaps.beyond[s])
+
+
+@given(seeds, st.sampled_from([0.3, 1.0, np.inf]), st.integers(1, 3))
+def test_states_come_once_each_in_order_of_cost(seed: int, most_cost: float, most_changes: int) -> None:
+    q = made_up(seed)
+    for s in range(4):
+        came, beyond = walk(q, s, most_cost, most_changes)
+        every = twin(q, s, most_changes)
+        expected = [(c, state) for c, state in every if c <= most_cost + 1e-12]
+        assert {state for _, state in came} == {state for _, state in expected}
+        assert len(came) == len(expected)
+        np.testing.assert_allclose([c for c, _ in came], [c for c, _ in expected], atol=1e-12)
+        assert (np.diff([c for c, _ in came]) >= -1e-12).all()
+        dearer = [c for c, _ in every if c > most_cost + 1e-12]
+        assert (beyond == np.inf) if not dearer else (most_cost < beyond <= dearer[0] + 1e-12)
+
+
+@settings(max_examples=10)
+@given(seeds)
+def test_slot_costs_are_what_a_change_is_charged(seed: int) -> None:
+    world = make_world(seed % 200, n=8)
+    problem, _ = make_problem(world, world.frame, n_samples=5, seed=seed)
+    t = problem.samples.tables
+    P, F, M = t.scores.shape
+    costs, free = np.empty((P * M, t.place.shape[1])), np.empty((P * M, F), np.bool_)
+    slot_costs(t, costs, free)
+    row: NDArray[np.float64] = np.empty(M)
+    for p, f in product(range(P), range(F)):
+        for j in range(t.offsets[f + 1] - t.offsets[f]):
+            mine = costs[p * M : (p + 1) * M, t.offsets[f] + j]
+            if j >= t.used[p, f] or not t.allowed[p, t.offsets[f] + j]:
+                assert np.isinf(mine).all()
+                continue
+            state = t.start[p].copy()
+            state[f] = j
+            charged(t, p, state, row)
+            is_free = free[p * M : (p + 1) * M, f]
+            assert (mine[is_free & np.isfinite(mine)] <= TIE).all()
+            np.testing.assert_array_equal(np.where(is_free & np.isfinite(mine), 0.0, mine), row)
