@@ -1,4 +1,4 @@
-"""How kernels are compiled: cached on disk, releasing the GIL, with infinities kept as they are."""
+"""How kernels are compiled: cached on disk, releasing the GIL, with arithmetic as written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from numba.core.options import DefaultOptions
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-# Sums may be re-ordered so that they use vector registers. `nnan` and `ninf` stay off: infinity is meaningful here.
-_REORDER = {"reassoc", "contract", "nsz", "arcp"}
+# No liberties with arithmetic: one kernel is compiled into several others, and where products may be fused or sums
+# re-ordered, each copy may round differently. Plans would then depend on which copy ran, so on what was cached before.
+_EXACT = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a kernel on its first call and keep the machine code on disk."""
-    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)(function))
+    return cast(Kernel, numba.njit(**_EXACT)(function))
 
 
 def lean(function: Kernel) -> Kernel:
@@ -28,9 +29,15 @@ def lean(function: Kernel) -> Kernel:
     call, and in small kernels on records of many arrays it costs more than the arithmetic. The option is numba's own
     but not documented; without it everything works the same, slower.
     """
-    if not hasattr(DefaultOptions, "_nrt"):
-        return compiled(function)
-    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER, _nrt=False)(function))
+    return cast(Kernel, numba.njit(**_EXACT, **_UNCOUNTED)(function))
+
+
+def summing(function: Kernel) -> Kernel:
+    """Compile a lean kernel that is nothing but one sum over arrays: it may be taken in vector registers."""
+    return cast(Kernel, numba.njit(**_EXACT, **_UNCOUNTED, fastmath={"reassoc"})(function))
+
+
+_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
 
 def _drop_stale_machine_code(folder: Path) -> None:

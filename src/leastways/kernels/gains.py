@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, summing
 
 
 @lean
@@ -36,7 +36,7 @@ def nearest_two(
                 second[m] = c
 
 
-@lean
+@summing
 def add_gain(candidate: NDArray[np.float64], lowest: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return how much EMC falls when the candidate [M] joins the set."""
     total = 0.0
@@ -72,7 +72,7 @@ def swap_gains(
         gains[p] += shared
 
 
-@lean
+@summing
 def mean_lowest(lowest: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return EMC on the objective's scale, from each sample's lowest cost."""
     total = 0.0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, summing
 from leastways.kernels.tables import Tables
 
 
@@ -45,11 +45,11 @@ def _enter(t: Tables, net: SharedNet, p: int, f: int, j: int, sign: float, out: 
         _add(net.inner[k + j], sign, out)
 
 
-@lean
-def _read(net: SharedNet, hidden: NDArray[np.float64]) -> float:
+@summing
+def _read(outer: NDArray[np.float64], hidden: NDArray[np.float64]) -> float:
     total = 0.0
     for h in range(hidden.shape[0]):
-        total += net.outer[h] * max(hidden[h], 0.0)
+        total += outer[h] * max(hidden[h], 0.0)
     return total
 
 
@@ -61,7 +61,7 @@ def shared_log_odds(
     copy(net.bias, hidden)
     for f in range(codes.shape[0]):
         _enter(t, net, p, f, codes[f], 1.0, hidden)
-    return _read(net, hidden)
+    return _read(net.outer, hidden)
 
 
 @lean
@@ -82,4 +82,4 @@ def shared_lifts(
                     copy(hidden, moved)
                     _enter(t, net, p, f, t.start[p, f], -1.0, moved)
                     _enter(t, net, p, f, j, 1.0, moved)
-                    lift[p, t.offsets[f] + j] = _read(net, moved) - present[p]
+                    lift[p, t.offsets[f] + j] = _read(net.outer, moved) - present[p]

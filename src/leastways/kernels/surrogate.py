@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, summing
 from leastways.kernels.tables import Tables
 
 _RIDGE = 0.02
@@ -78,6 +78,14 @@ def learn(
             normal[places[a], places[b]] += weight * values[a] * values[b]
 
 
+@summing
+def _dot(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> float:
+    total = 0.0
+    for k in range(n):
+        total += a[k] * b[k]
+    return total
+
+
 @lean
 def solve(
     normal: NDArray[np.float64],  # [D, D]
@@ -92,8 +100,7 @@ def solve(
             total = normal[i, j]
             if i == j:
                 total += _RIDGE
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
+            total -= _dot(factor[i], factor[j], j)
             if i == j:
                 factor[i, i] = math.sqrt(max(total, 1e-12))
             else:

@@ -249,10 +249,10 @@ def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.flo
                 d = row
             n += 1
     # costs are never negative: four of more rows are enough to rule a state out
-    below, ceiling, slope, step, step_at = 0.0, t.uncovered_cost, t.slope, t.step, t.step_at
+    below, ceiling, slope, step, step_at = 0, t.uncovered_cost, t.slope, t.step, t.step_at
     for m in range(lowest.shape[0]):
-        below += max(lowest[m] - scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at), 0.0)
-    return below > 0.0
+        below += 1 if scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at) < lowest[m] else 0
+    return below > 0
 
 
 @lean
