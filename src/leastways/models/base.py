@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,23 @@ class Model(Protocol):
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Return P(target) of each row, in row order: float64 [n]. The frame may be changed freely."""
         ...
+
+
+@dataclass(frozen=True)
+class Split:
+    """A model as two halves: an encoder from raw rows to numbers, and a decision on those numbers.
+
+    A `Model` may offer it by a method ``split() -> Split | None``. It is a claim, not a promise: whoever uses it
+    compares both halves with `probability` first (see `leastways.models.tabulated`), so an adapter may offer what is
+    only likely to hold.
+    """
+
+    encode: Callable[[pd.DataFrame], Any]
+    """A frame to numbers, a row each: an array, a scipy sparse matrix or array, or a frame of numbers."""
+    decisions: tuple[Callable[[Any], FloatArray], ...]
+    """Ways from those numbers to P(target), the fastest first."""
+    parts: tuple[object, ...] = ()
+    """The objects both halves read. A part replaced by another object, as fitting again does, is a new model."""
 
 
 class Unbound(ABC):
