@@ -33,7 +33,7 @@ class Split:
     """
 
     encode: Callable[[pd.DataFrame], Any]
-    """A frame to numbers, a row each: an array, a scipy sparse matrix or array, or a frame of numbers."""
+    """A frame to numbers, a row each: an array, or a scipy sparse matrix."""
     decisions: tuple[Callable[[Any], FloatArray], ...]
     """Ways from those numbers to P(target), the fastest first."""
     parts: tuple[object, ...] = ()
@@ -50,3 +50,15 @@ class Unbound(ABC):
     @abstractmethod
     def bind(self, target: object, threshold: float) -> Model:
         """Return a `Model` for the class `target`; a row counts as accepted from `threshold` on."""
+
+
+def split_of(model: Model) -> Split | None:
+    """Return the halves a model offers, if any; one that cannot be taken apart is used whole."""
+    split = getattr(model, "split", None)
+    if not callable(split):
+        return None
+    try:
+        halves = split()
+    except Exception:
+        return None
+    return halves if isinstance(halves, Split) else None

@@ -63,7 +63,8 @@ class Shape:
         """
         array = np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
         array = array.reshape(len(array), -1)
-        if array.dtype.kind == "f" and not (np.abs(array) <= _LARGEST).all():
+        tame = np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array)
+        if not tame.all():
             raise NotColumnWise("the encoder returns values that are missing or too large")
         return array
 

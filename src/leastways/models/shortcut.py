@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from leastways.models.base import Model, Split
+from leastways.models.base import Model, Split, split_of
 from leastways.models.columns import NotColumnWise
 from leastways.models.tabulated import Tabulated, TabulatedPeople
 from leastways.schema import Encoded, Schema
@@ -27,7 +27,8 @@ class Shortcut:
         if split is None:
             return cls(schema, None, None, "the model does not part into an encoder and a decision", 0)
         if kept is not None and kept._is_about(split, schema):
-            return kept
+            # The halves are the present ones: what was kept may have been asked for another class.
+            return replace(kept, split=split, table=None if kept.table is None else replace(kept.table, split=split))
         try:
             table = Tabulated.build(model, split, schema)
         except NotColumnWise as reason:
@@ -48,15 +49,3 @@ class Shortcut:
         old, new = (() if self.split is None else self.split.parts), split.parts
         same = len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
         return same and bool(new) and self.schema is schema
-
-
-def split_of(model: Model) -> Split | None:
-    """Return the halves a model offers, if any; one that cannot be taken apart is used whole."""
-    split = getattr(model, "split", None)
-    if not callable(split):
-        return None
-    try:
-        halves = split()
-    except Exception:
-        return None
-    return halves if isinstance(halves, Split) else None

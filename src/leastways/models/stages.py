@@ -48,7 +48,11 @@ class Stages:
     @property
     def parts(self) -> tuple[object, ...]:
         """Everything the steps hold: fitting one again replaces what it holds."""
-        return tuple(part for step in (*self.transformers, self.final) for part in (step, *vars(step).values()))
+        return tuple(
+            part
+            for step in (*self.transformers, self.final)
+            for part in (step, *getattr(step, "__dict__", {}).values())
+        )
 
 
 def as_numbers(frame: pd.DataFrame) -> npt.NDArray[Any]:
