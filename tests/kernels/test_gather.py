@@ -56,8 +56,11 @@ def test_agrees_with_the_slow_twin(seed: int, by_columns: bool) -> None:
     people = rng.integers(0, P, R)
     codes = rng.integers(0, sizes + 1, (R, F)).astype(np.int32)
     out = np.empty(R * D, np.int64)
-    steps = (1, int(R)) if by_columns else (D, 1)
-    assert gather(codes, people, at, own, *flat(tables), base, *steps, out)
+    row_step, column_step = (1, int(R)) if by_columns else (D, 1)
+    sizes, is_open, first, columns, start, cells = flat(tables)
+    assert gather(
+        codes, people, at, own, sizes, is_open, first, columns, start, cells, base, row_step, column_step, out
+    )
     got = out.reshape(D, R).T if by_columns else out.reshape(R, D)
     assert np.array_equal(got, slow_gather(codes, people, at, own, tables, base))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -19,6 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -150,3 +152,35 @@ def test_the_estimator_is_left_as_it_was() -> None:
     assert not hasattr(nameless(estimator), "feature_names_in_")
     assert nameless(estimator).coef_ is estimator.coef_
     assert vars(estimator) == before
+
+
+def test_forests_that_grew_or_were_fitted_again() -> None:
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+    forest = RandomForestClassifier(5, random_state=0, warm_start=True).fit(TRAIN[NUMBERS], Y)
+    check(forest, schema)
+    check(forest.set_params(n_estimators=9).fit(TRAIN[NUMBERS], Y), schema)
+    check(forest.set_params(warm_start=False).fit(TRAIN[NUMBERS].iloc[:99], Y[:99]), schema)
+
+
+def test_boosted_trees_with_categories_go_the_usual_way() -> None:
+    columns = ["age", "income", "school"]
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in columns))
+    coded = make_pipeline(
+        ColumnTransformer([("school", OrdinalEncoder(), ["school"])], remainder="passthrough"),
+        HistGradientBoostingClassifier(max_iter=5, categorical_features=[0]),
+    )
+    shortcut = check(coded.fit(TRAIN[columns], Y), schema)
+    assert shortcut.table is not None
+    assert shortcut.table.decision == 1
+    by_type = HistGradientBoostingClassifier(max_iter=5).fit(TRAIN[columns], Y)  # school is a categorical column
+    assert "school" in Shortcut.find(as_model(by_type, 1), schema).reason
+
+
+def test_xgboost_that_stopped_early() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+    x = TRAIN[NUMBERS]
+    model = xgboost.XGBClassifier(n_estimators=60, early_stopping_rounds=2, learning_rate=1.0)
+    model.fit(x.iloc[:150], Y[:150], eval_set=[(x.iloc[150:], Y[150:])], verbose=False)
+    assert model.best_iteration < model.get_booster().num_boosted_rounds() - 1
+    assert check(model, schema).setup_rows == 512

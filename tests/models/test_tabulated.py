@@ -98,7 +98,7 @@ def test_any_type_of_number(dtype: Any) -> None:
 
 def test_rows_of_several_axes() -> None:
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
-        return frame[NUMBERS].to_numpy(dtype=np.float64)[:, :, None] * np.array([1.0, 2.0])
+        return np.asarray(frame[NUMBERS].to_numpy(dtype=np.float64)[:, :, None] * [1.0, 2.0])
 
     class Deep(Halves):
         def decide(self, array: Any) -> NDArray[np.float64]:

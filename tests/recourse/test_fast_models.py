@@ -32,7 +32,7 @@ def logistic() -> Pipeline:
 
 
 def recourse(model: Any, schema: Schema = SCHEMA, **settings: Any) -> Recourse:
-    quick = {"n_options": 3, "budget": 80, "n_costs": 40, "method": "guided"} | settings
+    quick: dict[str, Any] = {"n_options": 3, "budget": 80, "n_costs": 40, "method": "guided"} | settings
     return Recourse(model, schema, **quick).fit(TRAIN[list(schema.names)])
 
 

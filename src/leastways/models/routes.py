@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit, softmax
 
+from leastways.models.forests import forest_trees, histogram_trees
+
 Array = npt.NDArray[Any]
 Route = Callable[[Any], Any]
 _MANY_ROWS = 1024  # from here on, threads are worth their start
@@ -124,10 +126,26 @@ def _forest(estimator: Any) -> Route:
         rows = np.ascontiguousarray(array, dtype=np.float32)
         trees = estimator.estimators_
         total = np.zeros((len(rows), int(estimator.n_classes_)))
-        for tree in trees:
-            total += tree.tree_.predict(rows)
+        if len(rows) < _MANY_ROWS:
+            forest_trees(estimator).add_to(total, rows)
+        else:
+            for tree in trees:
+                total += tree.tree_.predict(rows)
         total /= len(trees)
         return total
+
+    return route
+
+
+def _histograms(estimator: Any) -> Route:
+    """Return boosted trees on few rows; many go the usual way, by threads."""
+
+    def route(array: Any) -> Array:
+        if len(array) >= _MANY_ROWS:
+            return np.asarray(_unchecked(estimator, "predict_proba", array))
+        total = np.zeros((len(array), 1)) + estimator._baseline_prediction
+        histogram_trees(estimator).add_to(total, array.astype(np.float64, copy=False))
+        return _two_columns(expit(total[:, 0]))
 
     return route
 
@@ -142,6 +160,19 @@ def _lightgbm(estimator: Any) -> Route:
     def route(array: Any) -> Array:
         threads = {"num_threads": 1} if array.shape[0] < _MANY_ROWS else {}
         positive = estimator.booster_.predict(array, validate_features=False, **threads)
+        return _two_columns(positive) if positive.ndim == 1 else np.asarray(positive)
+
+    return route
+
+
+def _xgboost(estimator: Any) -> Route:
+    """Return the booster's own answer for trees, up to the best round where training stopped early."""
+
+    def route(array: Any) -> Array:
+        booster = estimator.get_booster()
+        rounds = (0, int(booster.attr("best_iteration") or -1) + 1)  # (0, 0): all
+        settings = {"iteration_range": rounds, "missing": estimator.missing, "validate_features": False}
+        positive = _one_thread(estimator, lambda: booster.inplace_predict(array, **settings), array)
         return _two_columns(positive) if positive.ndim == 1 else np.asarray(positive)
 
     return route
@@ -163,5 +194,7 @@ _SPECIAL: dict[str, Callable[[Any], Route]] = {
     "ExtraTreesClassifier": _forest,
     "DecisionTreeClassifier": _tree,
     "ExtraTreeClassifier": _tree,
+    "HistGradientBoostingClassifier": _histograms,
     "LGBMClassifier": _lightgbm,
+    "XGBClassifier": _xgboost,
 }

@@ -140,8 +140,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
-        judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
         crowd = People.check(self.schema, people, preferences)
+        judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
         outcome = Outcome.empty(len(crowd.encoded), self.n_options, len(self.schema.features))
         keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
         with reporter(progress, "finding options") as report:
