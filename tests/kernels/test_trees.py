@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ def test_every_row_gets_its_leaf_of_every_tree(seed: int, dtype: type) -> None:
     rng = np.random.default_rng(seed)
     T, R, D, K = rng.integers(1, 6), rng.integers(0, 12), 3, rng.integers(1, 3)
     # a root with two leaves each; thresholds are values that occur, so that "up to here" is tested
-    x = rng.integers(0, 4, (R, D)).astype(dtype)
+    x: NDArray[Any] = rng.integers(0, 4, (R, D)).astype(dtype)
     roots = 3 * np.arange(T)
     feature = np.full(3 * T, -1)
     feature[roots] = rng.integers(0, D, T)
