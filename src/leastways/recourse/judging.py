@@ -45,8 +45,9 @@ class Judging:
 
     def settings(self) -> dict[str, int | str]:
         """Return what a plan records of how the model was asked."""
+        trouble = self.trouble or self.shortcut.reason
         return {
-            "model_path": f"plain: {self.trouble}" if self.trouble else "tabulated",
+            "model_path": f"plain: {trouble}" if trouble else "tabulated",
             "model_setup_rows": self.shortcut.setup_rows,
         }
 
