@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from leastways.errors import DataError, listed, nearest
 
 FILES = ("model.npz", "encoding.json")
-_BLOCK = 1024  # rows at a time: stays in the cache, and too little work for BLAS to start threads over
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,10 @@ class CodedColumn:
 
 @dataclass(frozen=True, eq=False)
 class PaperNetwork:
-    """A frame in, P(class 1) out: softmax(W2 relu(W1 x + b1) + b2), Picklable.
+    """A frame in, P(class 1) out: softmax(W2 relu(W1 x + b1) + b2). Picklable.
 
-    In double precision: single precision rounds differently with the number of rows in a call, and a plan must not
-    depend on who else is in the batch.
+    In double precision, each row by itself: a matrix product rounds differently with the number of rows in a call, and
+    a plan must not depend on who else is in the batch.
     """
 
     columns: tuple[ScaledColumn | CodedColumn, ...]
@@ -86,21 +85,30 @@ class PaperNetwork:
 
     def __call__(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probability of class 1 for each row."""
-        x = np.empty((len(self.columns), len(frame)))  # a row per column: contiguous writes
+        return self.probability_of(self.encode(frame))
+
+    def encode(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Return the network's input, [rows, columns]: column by column, so it can be tabulated."""
+        x = np.empty((len(frame), len(self.columns)))
         for k, column in enumerate(self.columns):
             if column.name not in frame.columns:
                 raise DataError(f"column {column.name!r} is missing." + nearest(column.name, frame.columns))
-            x[k] = column.encode(frame[column.name])
-        gap = np.empty(len(frame))
-        for start in range(0, len(frame), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            hidden = self.W1 @ x[:, rows]
-            hidden += self.b1[:, None]
-            np.maximum(hidden, 0, out=hidden)
-            logits = self.W2 @ hidden + self.b2[:, None]
-            np.subtract(logits[1], logits[0], out=gap[rows])
-        # a softmax over two classes is a logistic function of their difference
-        return np.asarray(expit(gap), dtype=np.float64)
+            x[:, k] = column.encode(frame[column.name])
+        return x
+
+    def probability_of(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of class 1 for each row of encoded input."""
+        from leastways.kernels.network import two_class_network  # late, so that a loader stays cheap to import
+
+        out, hidden = np.empty(len(x)), np.empty(len(self.b1))
+        two_class_network(np.ascontiguousarray(x, np.float64), *self._inner, hidden, out)
+        return out
+
+    @cached_property
+    def _inner(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+        """The weights as the kernel reads them: a softmax over two classes needs only their difference."""
+        gap = np.ascontiguousarray(self.W2[1] - self.W2[0])
+        return np.ascontiguousarray(self.W1.T), np.ascontiguousarray(self.b1), gap, float(self.b2[1] - self.b2[0])
 
 
 def _column(entry: Mapping[str, Any]) -> ScaledColumn | CodedColumn:

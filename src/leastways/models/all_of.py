@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from leastways.errors import MissingExtraError, ModelError, SettingError
 from leastways.models.answers import as_probabilities, told, unusable
-from leastways.models.base import FloatArray, Model, Unbound
+from leastways.models.base import FloatArray, Model, Split, Unbound, split_of
 from leastways.models.dispatch import as_model, check_model
 from leastways.models.frames import lend
 
@@ -54,12 +57,39 @@ class BoundAllOf:
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Return the lowest rescaled probability; an unusable answer of any member shows through as it is."""
-        lowest = np.ones(len(frame))
-        faulty = np.zeros(len(frame), dtype=bool)
-        for number, (member, own) in enumerate(zip(self.members, self.own, strict=True), start=1):
+        # Each gets a frame of its own: what one member does to it must not reach the next.
+        return self._lowest([partial(_ask, member, frame) for member in self.members], len(frame))
+
+    def split(self) -> Split | None:
+        """Offer the members' encoders side by side, where every member has one and their numbers are of one type."""
+        halves = [split_of(member) for member in self.members]
+        splits = [half for half in halves if half is not None]
+        if len(splits) < len(halves):
+            return None
+        ends: list[int] = []  # of each member's columns; learned by encoding, which comes before any decision
+
+        def encode(frame: pd.DataFrame) -> npt.NDArray[Any]:
+            parts = [split.encode(lend(frame)) for split in splits]
+            if len({(type(part), part.dtype, part.ndim) for part in parts}) > 1 or not isinstance(parts[0], np.ndarray):
+                raise ModelError("The members' encoders return numbers of several kinds.")
+            ends[:] = np.cumsum([part.shape[1] for part in parts]).tolist()
+            return np.concatenate(parts, axis=1)
+
+        def decide(way: int, array: npt.NDArray[Any]) -> FloatArray:
+            parts = [np.ascontiguousarray(part) for part in np.split(array, ends[:-1], axis=1)]
+            ways = [split.decisions[min(way, len(split.decisions) - 1)] for split in splits]
+            return self._lowest([partial(ask, part) for ask, part in zip(ways, parts, strict=True)], len(array))
+
+        most = max(len(split.decisions) for split in splits)
+        parts = tuple(part for split in splits for part in split.parts)
+        return Split(encode, tuple(partial(decide, way) for way in range(most)), parts)
+
+    def _lowest(self, asks: Sequence[Callable[[], object]], rows: int) -> FloatArray:
+        lowest = np.ones(rows)
+        faulty = np.zeros(rows, dtype=bool)
+        for number, (ask, own) in enumerate(zip(asks, self.own, strict=True), start=1):
             try:
-                # Each gets a frame of its own: what one member does to it must not reach the next.
-                values = as_probabilities(member.probability(lend(frame)), len(frame))
+                values = as_probabilities(ask(), rows)
             except (SettingError, MissingExtraError):  # no fault of a row: as it is
                 raise
             except Exception as error:
@@ -69,6 +99,10 @@ class BoundAllOf:
             lowest = np.where(faulty, lowest, np.where(bad, values, np.minimum(lowest, scaled)))
             faulty |= bad
         return lowest
+
+
+def _ask(member: Model, frame: pd.DataFrame) -> FloatArray:
+    return member.probability(lend(frame))
 
 
 def rescale(values: FloatArray, own: float, overall: float) -> FloatArray:

@@ -53,6 +53,8 @@ def as_probabilities(answer: object, rows: int) -> FloatArray:
     Values that are NaN or truly outside [0, 1] are kept as they are: only the meter, which has the rows,
     reports them.
     """
+    if isinstance(answer, np.ndarray) and answer.shape == (rows,) and answer.dtype.kind == "f":
+        return snap(answer.astype(np.float64), rounding(answer.dtype))  # the common case, without pandas
     if shape_of(answer) != (rows,):
         raise ModelError(f"The model must return one probability per row, shape ({rows},), not {describe(answer)}.")
     series = as_series(answer)
@@ -81,6 +83,8 @@ def unusable(values: FloatArray) -> npt.NDArray[np.bool_]:
 
 def read_answer(answer: object, target: object, rows: int) -> FloatArray:
     """Read what a callable returned: 1-D floats are P(target), 2-D class probabilities, the rest labels."""
+    if isinstance(answer, np.ndarray) and answer.shape == (rows,) and answer.dtype.kind == "f":
+        return as_probabilities(answer, rows)
     if isinstance(answer, pd.DataFrame):
         answer = _frame_column(answer, target)
     shape = shape_of(answer)

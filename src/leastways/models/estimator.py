@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ import pandas as pd
 
 from leastways.errors import ModelError, SettingError
 from leastways.models.answers import as_probabilities, as_series, describe, read_answer
-from leastways.models.base import FloatArray, Model
+from leastways.models.base import FloatArray, Model, Split
 from leastways.models.frames import columns_as_fitted, quiet_about_names
 from leastways.models.labels import column_of, label_matches
+from leastways.models.routes import Route, method_routes, probability_routes
+from leastways.models.stages import Stages
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,23 @@ class ProbabilityEstimator:
         """Return the target's column of `predict_proba`."""
         with quiet_about_names(self.estimator):
             answer = self.estimator.predict_proba(columns_as_fitted(self.estimator, frame))
+        return self._read(answer, len(frame))
+
+    def split(self) -> Split:
+        """Offer the steps before the last as the encoder, and the fastest ways its last step has."""
+        stages = Stages.of(self.estimator)
+        ways = tuple(_then(route, self._read) for route in probability_routes(stages.final))
+        return Split(stages.encode, ways, stages.parts)
+
+    def _read(self, answer: Any, rows: int) -> FloatArray:
         if self.column is None:
-            return read_answer(answer, self.target, len(frame))
-        if np.shape(answer) != (len(frame), self.n_classes):
+            return read_answer(answer, self.target, rows)
+        if np.shape(answer) != (rows, self.n_classes):
             raise ModelError(
                 f"predict_proba of {_name(self.estimator)} must return shape "
-                f"({len(frame)}, {self.n_classes}), not {describe(answer)}."
+                f"({rows}, {self.n_classes}), not {describe(answer)}."
             )
-        return as_probabilities(np.asarray(answer)[:, self.column], len(frame))
+        return as_probabilities(np.asarray(answer)[:, self.column], rows)
 
 
 @dataclass(frozen=True)
@@ -50,11 +61,20 @@ class LabelEstimator:
         """Compare the predicted labels with the target."""
         with quiet_about_names(self.estimator):
             answer = self.estimator.predict(columns_as_fitted(self.estimator, frame))
-        if np.shape(answer) == (len(frame), 1):
+        return self._read(answer, len(frame))
+
+    def split(self) -> Split:
+        """Offer the steps before the last as the encoder."""
+        stages = Stages.of(self.estimator)
+        ways = tuple(_then(route, self._read) for route in method_routes(stages.final, "predict"))
+        return Split(stages.encode, ways, stages.parts)
+
+    def _read(self, answer: Any, rows: int) -> FloatArray:
+        if np.shape(answer) == (rows, 1):
             answer = np.asarray(answer)[:, 0]
-        if np.shape(answer) != (len(frame),):
+        if np.shape(answer) != (rows,):
             raise ModelError(
-                f"predict of {_name(self.estimator)} must return one label per row, shape ({len(frame)},), "
+                f"predict of {_name(self.estimator)} must return one label per row, shape ({rows},), "
                 f"not {describe(answer)}."
             )
         labels = as_series(answer)
@@ -101,6 +121,11 @@ def class_labels(estimator: Any) -> Sequence[object] | None:
             f"callable frame -> probability that picks it."
         )
     return list(classes)
+
+
+def _then(route: Route, read: Callable[[Any, int], FloatArray]) -> Callable[[Any], FloatArray]:
+    """Read what a route returns."""
+    return lambda array: read(route(array), array.shape[0])
 
 
 def _refuse_fractions(labels: pd.Series, estimator: object) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from leastways.models.answers import read_answer
-from leastways.models.base import FloatArray
+from leastways.models.base import FloatArray, Split
 
 
 @dataclass(frozen=True)
@@ -26,3 +27,11 @@ class FunctionModel:
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Call the function and read its answer."""
         return read_answer(self.function(frame), self.target, len(frame))
+
+    def split(self) -> Split | None:
+        """Offer the halves of a callable that has them, as methods `encode` and `probability_of`."""
+        function: Any = self.function
+        encode, decide = getattr(function, "encode", None), getattr(function, "probability_of", None)
+        if not callable(encode) or not callable(decide):
+            return None
+        return Split(encode, (lambda array: read_answer(decide(array), self.target, len(array)),), (function,))

@@ -14,7 +14,7 @@ import pandas as pd
 from leastways._extras import require
 from leastways.errors import ModelError, SettingError, listed
 from leastways.models.answers import as_series
-from leastways.models.base import FloatArray, Model, Unbound
+from leastways.models.base import FloatArray, Model, Split, Unbound
 from leastways.models.frames import Encoder, check_encoder
 from leastways.models.labels import column_of, label_matches
 from leastways.models.onnx_ports import Port, check_inputs, feed
@@ -101,18 +101,35 @@ class BoundOnnx:
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Run the graph and read the target's probability."""
+        return self._run(feed(self._inputs(), frame, self.model.encoder), len(frame))
+
+    def split(self) -> Split | None:
+        """Offer what fills the graph's one tensor, and the graph; with an input per column there is no encoder."""
+        inputs = self._inputs()
+        if len(inputs) != 1 or inputs[0].element == "string":
+            return None
+        name, encoder = inputs[0].name, self.model.encoder
+
+        def encode(frame: pd.DataFrame) -> npt.NDArray[Any]:
+            return feed(inputs, frame, encoder)[name]
+
+        return Split(encode, (lambda array: self._run({name: array}, len(array)),), (self.model, encoder))
+
+    def _inputs(self) -> list[Port]:
+        return [Port.of(a) for a in self.model.session().get_inputs()]
+
+    def _run(self, inputs: dict[str, npt.NDArray[Any]], rows: int) -> FloatArray:
         session, model = self.model.session(), self.model
-        inputs = feed([Port.of(a) for a in session.get_inputs()], frame, model.encoder)
         choice = choose_output([Port.of(a) for a in session.get_outputs()])
         wanted = [choice.answer.name] + ([choice.labels.name] if choice.labels else [])
         answer, *labels = session.run(wanted, inputs)
         if choice.kind == "map":
-            return self._from_map(answer, len(frame))
+            return self._from_map(answer, rows)
         if choice.kind == "labels":
-            return label_matches(_flat(answer, len(frame)), self.target, "the ONNX model")
+            return label_matches(_flat(answer, rows), self.target, "the ONNX model")
         if labels and model.classes is None:
             _check_column_numbers(labels[0], answer.shape[1] if answer.ndim == 2 else 2)
-        return read_scores(answer, self.target, model.classes, model.output == "logits", len(frame))
+        return read_scores(answer, self.target, model.classes, model.output == "logits", rows)
 
     def _from_map(self, answer: list[dict[object, float]], rows: int) -> FloatArray:
         """Read a ZipMap: a dict of label -> probability for each row."""

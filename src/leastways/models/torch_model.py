@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +13,7 @@ import pandas as pd
 
 from leastways._extras import require
 from leastways.errors import ModelError, SettingError
-from leastways.models.base import FloatArray, Model, Unbound
+from leastways.models.base import FloatArray, Model, Split, Unbound
 from leastways.models.frames import Encoder, check_encoder, encode
 from leastways.models.labels import column_of
 from leastways.models.scores import check_output, read_scores
@@ -60,14 +60,26 @@ class TorchModel(Unbound):
 
     def scores(self, frame: pd.DataFrame) -> npt.NDArray[Any]:
         """Return what the module gives for the rows, batch by batch, joined."""
+        batches = range(0, len(frame), self.batch_rows)
+        return self._run(self.encode(frame.iloc[start : start + self.batch_rows]) for start in batches)
+
+    def scores_of(self, encoded: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what the module gives for encoded rows, in the same batches."""
+        batches = range(0, len(encoded), self.batch_rows)
+        return self._run(encoded[start : start + self.batch_rows] for start in batches)
+
+    def encode(self, frame: pd.DataFrame) -> npt.NDArray[Any]:
+        """Return the encoder's numbers."""
+        return encode(self.encoder, frame)
+
+    def _run(self, batches: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         torch = require("torch", "torch", "TorchModel")
         self.module.to(self.device)
         floats = (p.dtype for p in self.module.parameters() if p.is_floating_point())
         dtype = next(floats, torch.float32)
         parts: list[npt.NDArray[Any]] = []
         with evaluating(self.module), torch.inference_mode():
-            for start in range(0, len(frame), self.batch_rows):
-                encoded = encode(self.encoder, frame.iloc[start : start + self.batch_rows])
+            for encoded in batches:
                 result = self.module(torch.tensor(encoded, dtype=dtype, device=self.device))
                 if not isinstance(result, torch.Tensor):
                     raise ModelError(f"The torch module must return a tensor, not {type(result).__name__}.")
@@ -87,8 +99,16 @@ class BoundTorch:
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Run the module and read the target's probability."""
-        scores = self.model.scores(frame)
-        return read_scores(scores, self.target, self.model.classes, self.model.output == "logits", len(frame))
+        return self._read(self.model.scores(frame), len(frame))
+
+    def split(self) -> Split:
+        """Offer the encoder and the module."""
+        model = self.model
+        parts = (model, model.module, model.encoder, *vars(model).values())
+        return Split(model.encode, (lambda array: self._read(model.scores_of(array), len(array)),), parts)
+
+    def _read(self, scores: npt.NDArray[Any], rows: int) -> FloatArray:
+        return read_scores(scores, self.target, self.model.classes, self.model.output == "logits", rows)
 
 
 @contextmanager

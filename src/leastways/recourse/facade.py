@@ -13,18 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.costs.distribution import check_number
-from leastways.errors import ModelError, SchemaError, SettingError, listed, plain
+from leastways.errors import SchemaError, SettingError, listed, plain
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
 from leastways.recourse.certify import certify_plans
+from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
 from leastways.recourse.people import People
 from leastways.recourse.progress import Report, reporter
 from leastways.rng import check_seed, keys_of_rows, stream
-from leastways.schema import Encoded, Schema
+from leastways.schema import Schema
 from leastways.schema.checks import check_columns
-from leastways.search import Problem, Questions, as_searcher, run_search
+from leastways.search import Problem, as_searcher, run_search
 from leastways.search.base import Searcher, check_count
 from leastways.search.loop import steady
 
@@ -103,6 +104,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """Clone the settings and keep the model: it is the given, fitted black box, not a part to fit again."""
         return type(self)(**self.get_params(deep=False))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was found out about the model: it is found again where it is needed."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_shortcut"}
+
     def fit(self, X: pd.DataFrame, y: object = None) -> Recourse:
         """Learn the percentiles of the training data, and check every setting. `y` is ignored."""
         self._check_settings()
@@ -138,6 +143,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             raise SettingError("the schema was changed after fit; call fit again.")
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         crowd = People.check(self.schema, people, preferences)
+        judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
         outcome = Outcome.empty(len(crowd.encoded), self.n_options, len(self.schema.features))
         keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
         with reporter(progress, "finding options") as report:
@@ -145,11 +151,13 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), self.n_costs)
             for first in range(0, len(crowd.encoded), size):
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
-                self._solve(rows, crowd, keys, meter, outcome, room, report.part(first, len(rows), len(crowd.encoded)))
+                part = report.part(first, len(rows), len(crowd.encoded))
+                self._solve(rows, crowd, keys, judging, outcome, room, part)
         if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
             raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
-        settings = self._settings() | counts
+        self._shortcut = judging.shortcut
+        settings = self._settings() | counts | judging.settings()
         return assemble(self.schema, crowd, outcome, settings)
 
     def certify(
@@ -188,20 +196,22 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         rows: NDArray[np.intp],
         crowd: People,
         keys: NDArray[np.uint64],
-        meter: QueryMeter,
+        judging: Judging,
         outcome: Outcome,
         room: NDArray[np.float64],
         report: Report,
     ) -> None:
         """Judge a chunk of people as they are, search for those refused, and note what came of it."""
-        people = crowd.encoded.take(rows)
-        now, failed = meter.judge_by_group(self.schema.decode(people), np.arange(len(rows)))
+        judge = judging.of(crowd.encoded.take(rows))
+        now, failed = judge.now()
         outcome.note_present(rows, steady(now), now >= self.threshold, failed)
         refused = np.flatnonzero(now < self.threshold)
         if not len(refused):
             return
-        people, told = people.take(refused), [crowd.preferences[r] for r in rows[refused]]
-        samples = self.cost_model_.sample(people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost, cells=room)
+        judge, told = judge.take(refused), [crowd.preferences[r] for r in rows[refused]]
+        samples = self.cost_model_.sample(
+            judge.people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost, cells=room
+        )
         stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
         problem = Problem(
             samples=samples,
@@ -211,19 +221,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             present=steady(now[refused]),
             threshold=self.threshold,
         )
-        result = run_search(as_searcher(self.method), problem, self._judge(people, meter), self.threshold, report)
+        result = run_search(as_searcher(self.method), problem, judge, self.threshold, report)
         figures = outcome.note_options(rows[refused], result, stuck)
         describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
         outcome.note_figures(rows[refused], figures)
-
-    def _judge(
-        self, people: Encoded, meter: QueryMeter
-    ) -> Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]:
-        def judge(questions: Questions) -> tuple[NDArray[np.float64], dict[int, ModelError]]:
-            frame = self.schema.decode(questions.codes, people, questions.people)
-            return meter.judge_by_group(frame, questions.people)
-
-        return judge
 
     def _chunk_size(self) -> int:
         """Return how many people are searched for together: as many as their tables leave memory for."""

@@ -127,18 +127,20 @@ def _summary(crowd: People, outcome: Outcome) -> pd.DataFrame:
     reason = spread(outcome.reason, "")
     for place, text in crowd.reasons.items():
         reason[place] = text
+    index = crowd.frame.index
     return pd.DataFrame(
         {
-            "status": pd.Series(spread(outcome.status, "invalid_input"), dtype="str"),
+            "status": pd.Series(spread(outcome.status, "invalid_input"), index, dtype="str"),
             "n_options": spread(outcome.n, 0),
             "covered": spread(outcome.covered, np.nan),
             "emc": spread(outcome.emc, np.nan),
             "satisfied": spread(outcome.satisfied, np.nan),
             "queries": spread(outcome.queries, 0),
             "probability": spread(outcome.probability, np.nan),
-            "reason": pd.Series(reason, dtype="str"),
-        }
-    ).set_axis(crowd.frame.index, axis=0)
+            "reason": pd.Series(reason, index, dtype="str"),
+        },
+        index=index,
+    )
 
 
 def _options(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
@@ -147,13 +149,17 @@ def _options(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
     order = np.argsort(np.where(np.arange(N) < outcome.n[:, None], -outcome.best_for, np.inf), axis=1, kind="stable")
     person, rank = np.nonzero(np.arange(N) < outcome.n[:, None])
     option = order[person, rank]
-    frame = schema.decode(outcome.codes[person, option], crowd.encoded, person)
-    frame.insert(0, "person", crowd.encoded.index[person])
-    frame.insert(1, "option", rank + 1)
-    frame["probability"] = outcome.option_probability[person, option]
-    frame["expected_cost"] = outcome.expected[person, option]
-    frame["best_for"] = outcome.best_for[person, option]
-    return frame
+    return pd.DataFrame(
+        {
+            "person": crowd.encoded.index[person],
+            "option": rank + 1,
+            **schema.decode_columns(outcome.codes[person, option], crowd.encoded, person),
+            "probability": outcome.option_probability[person, option],
+            "expected_cost": outcome.expected[person, option],
+            "best_for": outcome.best_for[person, option],
+        },
+        copy=False,
+    )
 
 
 def _failed_rows(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
@@ -166,7 +172,6 @@ def _failed_rows(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFram
             parts.append(rows)
     if parts:
         return pd.concat(parts, ignore_index=True)
-    empty = schema.decode(np.empty((0, len(schema.features)), np.int32))
-    empty.insert(0, "person", crowd.encoded.index[:0])
-    empty.insert(1, "error", pd.Series([], dtype="str"))
-    return empty
+    nothing = schema.decode_columns(np.empty((0, len(schema.features)), np.int32))
+    heads = {"person": crowd.encoded.index[:0], "error": pd.Series([], dtype="str")}
+    return pd.DataFrame(heads | nothing, copy=False)

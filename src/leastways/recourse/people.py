@@ -61,12 +61,14 @@ class People:
             except PreferenceError as error:
                 reasons[place] = "; ".join(filter(None, [reasons.get(place), f"preferences: {error}"]))
         usable = np.array([i for i in range(len(frame)) if i not in reasons], dtype=np.intp)
-        encoded = schema.encode_checked(frame.iloc[usable])
+        encoded = schema.encode_checked(frame.iloc[usable] if reasons else frame)
         return cls(frame, reasons, usable, encoded, [told.get(int(i)) for i in usable])
 
 
 def _raise_if_column_is_wrong(frame: pd.DataFrame, problems: pd.DataFrame) -> None:
     """Raise where a column is wrong from top to bottom: that is a fault of the table, not of its people."""
+    if problems.empty:
+        return
     for _, faults in problems.groupby("column", sort=False):
         wrong_type = faults["problem"].str.startswith(("is not a number", "is not a known category"))
         if len(frame) > 1 and wrong_type.sum() == len(frame):

@@ -22,6 +22,10 @@ def check_columns(frame: object, features: Sequence[Feature], target: str | None
     if not isinstance(frame, pd.DataFrame):
         raise DataError(f"expected a pandas DataFrame, not {type(frame).__name__}.")
     names = [f.name for f in features]
+    given = list(frame.columns)
+    if (given == names or set(given) == {*names, target}) and len(given) == len(set(given)) and len(frame):
+        _check_labels(frame)
+        return frame[names]
     doubled = frame.columns[frame.columns.duplicated()].tolist()
     if doubled:
         raise DataError(f"columns occur twice: {listed(doubled)}.")
@@ -37,20 +41,35 @@ def check_columns(frame: object, features: Sequence[Feature], target: str | None
         raise DataError(". ".join(parts) + f". The schema has: {listed(names, 40)}.")
     if frame.empty:
         raise DataError("the table has no rows.")
+    _check_labels(frame)
+    return frame[names]
+
+
+def _check_labels(frame: pd.DataFrame) -> None:
     if frame.index.has_duplicates:
         twice = frame.index[frame.index.duplicated()].unique().tolist()
         raise DataError(f"the index names people, so its labels must be unique; twice or more: {listed(twice)}.")
-    return frame[names]
 
 
 def problems_of(frame: pd.DataFrame, features: Sequence[Feature]) -> pd.DataFrame:
     """List every value that does not fit, in row order."""
     found: list[tuple[int, int, Any, str]] = []
     for f, feature in enumerate(features):
-        for rows, text in _faults(feature, frame[feature.name]):
-            values = frame[feature.name].iloc[rows].tolist()
+        column = frame[feature.name]
+        if _fits(feature, column):
+            continue
+        for rows, text in _faults(feature, column):
+            values = column.iloc[rows].tolist()
             found.extend((int(r), f, plain(v), text) for r, v in zip(rows, values, strict=True))
+    if not found:
+        return _NO_PROBLEMS.copy()
     found.sort(key=lambda fault: fault[:2])
+    return _problem_table(frame, features, found)
+
+
+def _problem_table(
+    frame: pd.DataFrame, features: Sequence[Feature], found: Sequence[tuple[int, int, Any, str]]
+) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "row": pd.Series([frame.index[r] for r, *_ in found], dtype=object),
@@ -64,6 +83,9 @@ def problems_of(frame: pd.DataFrame, features: Sequence[Feature]) -> pd.DataFram
     return table
 
 
+_NO_PROBLEMS = _problem_table(pd.DataFrame(), (), ())
+
+
 def describe(problem: Any) -> str:
     """Say one fault in a sentence (a row of `problems_of`)."""
     return f"column {problem.column!r}: {plain(problem.value)!r} {problem.problem}"
@@ -74,6 +96,17 @@ def raise_problems(problems: pd.DataFrame) -> None:
     lines = [f"  row {plain(p.row)!r}, {describe(p)}" for p in problems.head(5).itertuples()]
     more = f"\n  ... and {len(problems) - 5} more (see error.problems)" if len(problems) > 5 else ""
     raise DataError("the table does not fit the schema:\n" + "\n".join(lines) + more, problems)
+
+
+def _fits(feature: Feature, column: pd.Series[Any]) -> bool:
+    """Say quickly that a column is as it should be; False means that it has to be looked at closely."""
+    if not feature.numeric:
+        return bool((category_codes(feature, column) >= 0).all()) and not column.hasnans
+    if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "iuf":
+        return False
+    x = feature.as_held(column.to_numpy())
+    inside = bool(((x >= feature.array[0]) & (x <= feature.array[-1])).all())  # NaN is not
+    return inside and not (feature.whole and (x != np.round(x)).any())
 
 
 def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.intp], str]]:

@@ -149,6 +149,12 @@ class Schema:
         if isinstance(codes, Encoded):
             people, index = codes, codes.index
             codes = codes.codes
+        return pd.DataFrame(self.decode_columns(codes, people, rows), index=index, copy=False)
+
+    def decode_columns(
+        self, codes: Codes, people: Encoded | None = None, rows: NDArray[np.intp] | None = None
+    ) -> dict[str, Any]:
+        """Turn codes back into columns of the original dtypes, by name; as `decode`, for a table with more in it."""
         codes = np.asarray(codes, dtype=np.int32, order="F")
         columns: dict[str, Any] = {}
         for i, f in enumerate(self.features):
@@ -158,7 +164,7 @@ class Schema:
                 at, own = people.inserted_at[:, i], people.own[:, i]
                 at, own = (at, own) if rows is None else (at[rows], own[rows])
                 columns[f.name] = decode_column(f, codes[:, i], at, own)
-        return pd.DataFrame(columns, index=index, copy=False)
+        return columns
 
     def encode_options(self, frame: pd.DataFrame, people: Encoded, rows: NDArray[np.intp]) -> Codes:
         """Encode option states in the grids of the people they are for; -1 where a value is in no grid."""

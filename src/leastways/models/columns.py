@@ -1,0 +1,172 @@
+"""Which columns of an encoder's output belong to which feature, and the table of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.kernels.gather import gather
+from leastways.schema import Schema
+
+_MOST_CELLS = 2**24  # rows times columns that are encoded to find out: 128 MB of doubles
+_LARGEST = float(np.finfo(np.float32).max)  # above, trees and networks in single precision refuse a number
+
+
+class NotColumnWise(Exception):  # noqa: N818 - no error: the plain path is taken instead
+    """Why a model cannot be tabulated; `asked` counts the rows it was asked about to find that out."""
+
+    def __init__(self, reason: str, asked: int = 0) -> None:
+        super().__init__(reason)
+        self.asked = asked
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How an encoder's output looks: all of it that is not in the numbers."""
+
+    dtype: np.dtype[Any]
+    tail: tuple[int, ...]  # of one row
+    order: Literal["C", "F"]
+    sparse: Any  # the class of a sparse output, None for a dense one
+
+    @classmethod
+    def of(cls, encoded: Any) -> Shape:
+        """Look at an output, refusing what is no plain array of numbers."""
+        sparse = type(encoded) if hasattr(encoded, "toarray") else None
+        array = encoded if sparse is None else encoded.dtype.type(0)
+        if sparse is None and not isinstance(encoded, np.ndarray):
+            raise NotColumnWise(f"the encoder returns {type(encoded).__name__}, not an array")
+        if array.dtype.kind not in "biuf" or array.dtype.itemsize not in (1, 2, 4, 8):
+            raise NotColumnWise(f"the encoder returns {array.dtype}, not plain numbers")
+        if len(encoded.shape) < 2 or 0 in encoded.shape:
+            raise NotColumnWise(f"the encoder returns shape {encoded.shape}")
+        in_columns = sparse is None and encoded.flags.f_contiguous and not encoded.flags.c_contiguous
+        return cls(array.dtype, tuple(encoded.shape[1:]), "F" if in_columns else "C", sparse)
+
+    def checked(self, encoded: Any) -> NDArray[Any]:
+        """Return another output of the same encoder as [rows, columns], refusing one that looks different."""
+        other = Shape.of(encoded)
+        if (other.dtype, other.tail, other.sparse) != (self.dtype, self.tail, self.sparse):
+            raise NotColumnWise("the form of the encoder's output depends on the rows")
+        return Shape.dense(encoded)
+
+    @staticmethod
+    def dense(encoded: Any) -> NDArray[Any]:
+        """Return an output as [rows, columns], refusing numbers that a model may refuse or treat apart.
+
+        With them out of the way, checks for missing and infinite input can be left out of every call.
+        """
+        array = np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
+        array = array.reshape(len(array), -1)
+        tame = np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array)
+        if not tame.all():
+            raise NotColumnWise("the encoder returns values that are missing or too large")
+        return array
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The table: for each feature the columns that are its own, and what they hold at each value of its grid."""
+
+    schema: Schema
+    shape: Shape
+    sizes: NDArray[np.int64]  # [F]
+    is_open: NDArray[np.bool_]  # [F]
+    first: NDArray[np.int64]  # [F + 1]
+    columns: NDArray[np.int64]  # [C]
+    start: NDArray[np.int64]  # [F]
+    cells: NDArray[Any]  # as bits, like the next
+    constant: NDArray[Any]  # [D]
+
+    @classmethod
+    def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema) -> Columns:
+        """Vary each feature alone, from one row, and see which columns of the output change."""
+        sizes = np.array([len(f.values) for f in schema.features])
+        base = (sizes // 2).astype(np.int32)
+        feature = np.repeat(np.arange(len(sizes)), sizes)
+        codes = np.tile(base, (len(feature) + 1, 1))
+        codes[np.arange(len(feature)), feature] = np.concatenate([np.arange(n) for n in sizes])
+        encoded = encode(schema.decode(codes))
+        shape = Shape.of(encoded)
+        if len(codes) * np.prod(shape.tail, dtype=float) > _MOST_CELLS:
+            raise NotColumnWise(f"the encoder returns rows of shape {shape.tail}, too wide to tabulate")
+        values = bits(Shape.dense(encoded))
+        if len(values) != len(codes):
+            raise NotColumnWise(f"the encoder returns {len(values)} rows for {len(codes)}")
+        moved = values[:-1] != values[-1]  # the last row is the base
+        blocks = np.split(np.arange(len(feature)), np.cumsum(sizes)[:-1])
+        reacts = np.stack([moved[block].any(axis=0) for block in blocks])  # [F, D]
+        if (reacts.sum(axis=0) > 1).any():
+            raise NotColumnWise("the encoder lets a column of its output depend on several features")
+        mine = [np.flatnonzero(row) for row in reacts]
+        parts = [values[block][:, own].ravel() for block, own in zip(blocks, mine, strict=True)]
+        return cls(
+            schema=schema,
+            shape=shape,
+            sizes=sizes.astype(np.int64),
+            is_open=np.array([f.open for f in schema.features]),
+            first=np.concatenate([[0], np.cumsum([len(own) for own in mine])]).astype(np.int64),
+            columns=np.concatenate(mine).astype(np.int64),
+            start=np.concatenate([[0], np.cumsum([len(part) for part in parts])[:-1]]).astype(np.int64),
+            cells=np.concatenate(parts),
+            constant=values[-1].copy(),
+        )
+
+    def gather(
+        self,
+        codes: NDArray[np.int32],
+        who: NDArray[np.int64],
+        inserted_at: NDArray[np.int32],
+        own: NDArray[Any],
+        order: Literal["C", "F"],
+    ) -> NDArray[Any]:
+        """Return rows encoded, [R, D]; `own` [P, D] holds the people as they are, encoded."""
+        R, D = len(codes), len(self.constant)
+        out = np.empty(R * D, self.constant.dtype)
+        known = gather(
+            np.ascontiguousarray(codes, np.int32),
+            np.ascontiguousarray(who, np.int64),
+            np.ascontiguousarray(inserted_at, np.int32),
+            bits(own),
+            self.sizes,
+            self.is_open,
+            self.first,
+            self.columns,
+            self.start,
+            self.cells,
+            self.constant,
+            D if order == "C" else 1,
+            1 if order == "C" else R,
+            out,
+        )
+        if not known:
+            raise NotColumnWise("a code is in no grid")
+        values = out.view(self.shape.dtype)
+        return values.reshape(R, D) if order == "C" else values.reshape(D, R).T
+
+    def gather_grid(self, codes: NDArray[np.int32], order: Literal["C", "F"]) -> NDArray[Any]:
+        """Return rows of grid values encoded, [R, D]."""
+        nowhere = np.full((1, len(self.sizes)), -1, np.int32)
+        nobody = self.constant[None, :].view(self.shape.dtype)
+        return self.gather(codes, np.zeros(len(codes), np.int64), nowhere, nobody, order)
+
+    def given(self, array: NDArray[Any]) -> Any:
+        """Return encoded rows in the form the encoder gives them."""
+        if self.shape.sparse is not None:
+            return self.shape.sparse(array)
+        return array if len(self.shape.tail) == 1 else array.reshape(len(array), *self.shape.tail)
+
+
+def bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers as the integers their bits spell: equal only if nothing at all differs."""
+    return np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}")
+
+
+def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two arrays hold the same bits in the same type and shape."""
+    return one.dtype == other.dtype and one.shape == other.shape and bool(np.array_equal(bits(one), bits(other)))

@@ -1,0 +1,186 @@
+"""Every library's fast way is taken, and gives what the model gives, bit for bit, however many rows share a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from leastways.models import as_model
+from leastways.models.routes import nameless
+from leastways.models.shortcut import Shortcut
+from leastways.models.tabulated import TabulatedPeople
+from leastways.schema import Schema
+
+from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Y, encoder
+
+ESTIMATORS: dict[str, tuple[Any, int]] = {  # the estimator, and which of its ways should do
+    "logistic": (LogisticRegression(max_iter=1000), 0),
+    "perceptron": (MLPClassifier((8, 4), max_iter=30, random_state=0), 0),
+    "perceptron, tanh": (MLPClassifier((8,), "tanh", max_iter=30, random_state=0), 1),
+    "tree": (DecisionTreeClassifier(max_depth=4), 0),
+    "forest": (RandomForestClassifier(12, random_state=0), 0),
+    "extra trees": (ExtraTreesClassifier(12, random_state=0), 0),
+    "gradient boosting": (GradientBoostingClassifier(n_estimators=12), 0),
+    "histograms": (HistGradientBoostingClassifier(max_iter=12), 0),
+    "support vectors": (SVC(), 0),
+    "neighbours": (KNeighborsClassifier(), 0),
+    "ridge": (RidgeClassifier(), 0),
+    "calibrated": (CalibratedClassifierCV(LogisticRegression(max_iter=1000), cv=2), 0),
+}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    """The perceptrons are not trained to the end."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def check(model: Any, schema: Schema = SCHEMA) -> Shortcut:
+    """The shortcut gives the model's own answers on calls of many sizes."""
+    judge = as_model(model, 1)
+    shortcut = Shortcut.find(judge, schema)
+    people = schema.encode(PEOPLE[list(schema.names)])
+    table = shortcut.people(people)
+    assert isinstance(table, TabulatedPeople), table
+    rng = np.random.default_rng(1)
+    for rows in (1, 3, 20, 500, 2000):
+        who = rng.integers(0, len(PEOPLE), rows)
+        codes = (rng.random((rows, len(schema.features))) * [len(f.values) for f in schema.features]).astype(np.int32)
+        codes = np.where(rng.random(codes.shape) < 0.5, people.codes[who], codes)
+        wanted = judge.probability(schema.decode(codes, people, who))
+        assert np.array_equal(table.probability(codes, who), wanted), rows
+    return shortcut
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_pipelines(name: str) -> None:
+    estimator, way = ESTIMATORS[name]
+    shortcut = check(make_pipeline(encoder(), clone(estimator)).fit(TRAIN, Y))
+    assert shortcut.table is not None
+    assert shortcut.table.decision == way
+
+
+@pytest.mark.parametrize("name", ["logistic", "perceptron", "forest", "histograms", "ridge"])
+def test_pipelines_with_sparse_input(name: str) -> None:
+    model = make_pipeline(encoder(sparse=True), clone(ESTIMATORS[name][0]))
+    if name == "histograms":
+        with pytest.raises(TypeError, match="dense"):  # scikit-learn's own limit
+            model.fit(TRAIN, Y)
+        return
+    check(model.fit(TRAIN, Y))
+
+
+@pytest.mark.parametrize("name", ["logistic", "forest", "histograms", "calibrated", "neighbours", "ridge"])
+def test_estimators_on_frames_of_numbers(name: str) -> None:
+    names = [*NUMBERS, "owner", "visits"]
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in names))
+    frame = TRAIN[list(schema.names)]
+    check(clone(ESTIMATORS[name][0]).fit(frame, Y), schema)
+    check(clone(ESTIMATORS[name][0]).fit(frame.to_numpy(dtype=float), Y), schema)
+
+
+def test_pipelines_that_pass_frames_on() -> None:
+    model = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).set_output(transform="pandas").fit(TRAIN, Y)
+    check(model)
+
+
+def test_searches_and_pipelines_in_pipelines() -> None:
+    inner = make_pipeline(encoder(), "passthrough", LogisticRegression(max_iter=1000))
+    search = GridSearchCV(inner, {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(TRAIN, Y)
+    check(search)
+    check(make_pipeline(None, inner).fit(TRAIN, Y))
+
+
+def test_three_classes() -> None:
+    y = Y + (TRAIN["age"] > 50).to_numpy(int)
+    for name in ("logistic", "perceptron", "forest"):
+        check(make_pipeline(encoder(), clone(ESTIMATORS[name][0])).fit(TRAIN, y))
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_xgboost(bare: bool) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    estimator = xgboost.XGBClassifier(n_estimators=12, max_depth=3, n_jobs=2)
+    if bare:
+        schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+        check(estimator.fit(TRAIN[NUMBERS], Y), schema)
+    else:
+        check(make_pipeline(encoder(), estimator).fit(TRAIN, Y))
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_lightgbm(bare: bool) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    estimator = lightgbm.LGBMClassifier(n_estimators=12, verbose=-1)
+    if bare:
+        schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+        shortcut = check(estimator.fit(TRAIN[NUMBERS], Y), schema)
+    else:
+        shortcut = check(make_pipeline(encoder().set_output(transform="pandas"), estimator).fit(TRAIN, Y))
+    assert shortcut.table is not None
+    assert shortcut.table.decision == 0
+
+
+def test_the_estimator_is_left_as_it_was() -> None:
+    estimator = LogisticRegression(max_iter=1000).fit(TRAIN[NUMBERS], Y)
+    before = dict(vars(estimator))
+    assert not hasattr(nameless(estimator), "feature_names_in_")
+    assert nameless(estimator).coef_ is estimator.coef_
+    assert vars(estimator) == before
+
+
+def test_forests_that_grew_or_were_fitted_again() -> None:
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+    forest = RandomForestClassifier(5, random_state=0, warm_start=True).fit(TRAIN[NUMBERS], Y)
+    check(forest, schema)
+    check(forest.set_params(n_estimators=9).fit(TRAIN[NUMBERS], Y), schema)
+    check(forest.set_params(warm_start=False).fit(TRAIN[NUMBERS].iloc[:99], Y[:99]), schema)
+
+
+def test_boosted_trees_with_categories_go_the_usual_way() -> None:
+    columns = ["age", "income", "school"]
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in columns))
+    coded = make_pipeline(
+        ColumnTransformer([("school", OrdinalEncoder(), ["school"])], remainder="passthrough"),
+        HistGradientBoostingClassifier(max_iter=5, categorical_features=[0]),
+    )
+    shortcut = check(coded.fit(TRAIN[columns], Y), schema)
+    assert shortcut.table is not None
+    assert shortcut.table.decision == 1
+    by_type = HistGradientBoostingClassifier(max_iter=5).fit(TRAIN[columns], Y)  # school is a categorical column
+    assert "school" in Shortcut.find(as_model(by_type, 1), schema).reason
+
+
+def test_xgboost_that_stopped_early() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+    x = TRAIN[NUMBERS]
+    model = xgboost.XGBClassifier(n_estimators=60, early_stopping_rounds=2, learning_rate=1.0)
+    model.fit(x.iloc[:150], Y[:150], eval_set=[(x.iloc[150:], Y[150:])], verbose=False)
+    assert model.best_iteration < model.get_booster().num_boosted_rounds() - 1
+    assert check(model, schema).setup_rows == 512

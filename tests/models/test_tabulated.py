@@ -1,0 +1,237 @@
+"""What is tabulated is what the encoder gives; what cannot be is found out, and why is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
+
+from leastways.models import as_model
+from leastways.models.base import Split
+from leastways.models.columns import bits
+from leastways.models.shortcut import Shortcut
+from leastways.models.tabulated import TabulatedPeople
+from leastways.schema import Schema
+
+from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
+
+NUMERIC = Schema.infer(TRAIN[NUMBERS]).update(income={"min": 0, "max": 12_000, "step": 500})
+LOGISTIC = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(TRAIN, Y)
+
+
+def table_of(model: Any, schema: Schema = SCHEMA, people: pd.DataFrame = PEOPLE) -> TabulatedPeople | str:
+    return Shortcut.find(as_model(model, 1), schema).people(schema.encode(people[list(schema.names)]))
+
+
+class Halves:
+    """A made-up model with a given encoder and a fixed linear decision."""
+
+    def __init__(self, encode: Callable[[pd.DataFrame], Any]) -> None:
+        self.encode = encode
+        self.frames = 0
+
+    def decide(self, array: Any) -> NDArray[np.float64]:
+        """A logistic function of the mean of a row."""
+        return np.asarray(1 / (1 + np.exp(-array.mean(axis=1, dtype=np.float64) / 1000)))
+
+    def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Both halves."""
+        self.frames += 1
+        return self.decide(np.asarray(self.encode(frame)))
+
+    def split(self) -> Split:
+        """The halves."""
+        return Split(self.encode, (self.decide,), (self,))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**16), st.integers(1, 12), st.booleans())
+def test_gathered_rows_are_the_encoder_s(seed: int, n_people: int, sparse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    people = SCHEMA.encode(PEOPLE.iloc[rng.permutation(len(PEOPLE))[:n_people]])
+    columns = encoder(sparse).fit(TRAIN)
+    table = Shortcut.find(Halves(lambda frame: dense(columns.transform(frame))), SCHEMA).people(people)
+    assert isinstance(table, TabulatedPeople), table
+    who = rng.integers(0, n_people, 50)
+    used = np.array([len(f.values) for f in SCHEMA.features]) + (people.inserted_at[who] >= 0)
+    codes = (rng.random(used.shape) * used).astype(np.int32)
+    codes = np.where(rng.random(codes.shape) < 0.3, people.codes[who], codes)
+    wanted = dense(columns.transform(SCHEMA.decode(codes, people, who)))
+    assert np.array_equal(bits(table.gather(codes, who)), bits(wanted))
+
+
+def dense(encoded: Any) -> NDArray[Any]:
+    return np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
+
+
+def test_own_values_between_grid_points_are_kept() -> None:
+    table = table_of(LOGISTIC)
+    assert isinstance(table, TabulatedPeople)
+    people = SCHEMA.encode(PEOPLE)
+    assert (people.inserted_at >= 0).any(axis=1).all()
+    now = table.probability(people.codes, np.arange(len(PEOPLE)))
+    assert np.array_equal(now, LOGISTIC.predict_proba(SCHEMA.decode(people))[:, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int64, np.bool_])
+def test_any_type_of_number(dtype: Any) -> None:
+    def encode(frame: pd.DataFrame) -> NDArray[Any]:
+        return np.stack([frame["age"] > 30, frame["job"] == "cook", frame["age"] < 50], axis=1).astype(dtype)
+
+    table = table_of(Halves(encode))
+    assert isinstance(table, TabulatedPeople), table
+    people = SCHEMA.encode(PEOPLE)
+    rows = table.gather(people.codes, np.arange(len(PEOPLE)))
+    assert rows.dtype == dtype
+    assert np.array_equal(rows, encode(SCHEMA.decode(people)))
+
+
+def test_rows_of_several_axes() -> None:
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        return np.asarray(frame[NUMBERS].to_numpy(dtype=np.float64)[:, :, None] * [1.0, 2.0])
+
+    class Deep(Halves):
+        def decide(self, array: Any) -> NDArray[np.float64]:
+            return super().decide(array[:, :, 1])
+
+    table = table_of(Deep(encode), NUMERIC)
+    assert isinstance(table, TabulatedPeople), table
+    people = NUMERIC.encode(PEOPLE[NUMBERS])
+    wanted = Deep(encode).probability(NUMERIC.decode(people))
+    assert np.array_equal(table.probability(people.codes, np.arange(40)), wanted)
+
+
+def two_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(ratio=frame["income"] / (1 + frame["debt"]))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        PolynomialFeatures(2),
+        PCA(2),
+        Normalizer(),
+        FunctionTransformer(two_columns),
+        make_pipeline(StandardScaler(), PCA(3)),
+    ],
+    ids=["polynomial", "pca", "row norm", "ratio", "nested"],
+)
+def test_columns_that_mix_are_found(step: Any) -> None:
+    model = make_pipeline(step, StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
+    reason = table_of(model, NUMERIC)
+    assert isinstance(reason, str)
+    assert "several features" in reason
+
+
+def test_an_interaction_that_the_first_row_hides_is_found() -> None:
+    middle = {f.name: f.values[len(f.values) // 2] for f in NUMERIC.features}
+
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        x = frame.to_numpy(dtype=np.float64)
+        both = (frame["age"] != middle["age"]) & (frame["income"] != middle["income"])
+        return np.asarray(x + both.to_numpy(dtype=np.float64)[:, None] * [0, 1, 0])
+
+    reason = table_of(Halves(encode), NUMERIC)
+    assert reason == "the encoder does not treat each column by itself"
+
+
+def test_an_encoder_that_looks_at_the_other_rows() -> None:
+    reason = table_of(Halves(lambda frame: frame.to_numpy(dtype=np.float64) - frame["age"].mean()), NUMERIC)
+    assert isinstance(reason, str)
+
+
+def test_an_encoder_that_remembers() -> None:
+    calls = iter(range(1000))
+    reason = table_of(Halves(lambda frame: frame.to_numpy(dtype=np.float64) + next(calls)), NUMERIC)
+    assert reason == "the encoder does not treat each column by itself"
+
+
+def test_an_encoder_that_raises_on_the_grid() -> None:
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        if (frame["income"] > 11_000).any():
+            raise OverflowError("nobody earns that")
+        return frame.to_numpy(dtype=np.float64)
+
+    assert table_of(Halves(encode), NUMERIC) == "the encoder raised OverflowError: nobody earns that"
+
+
+def test_an_encoder_that_treats_values_between_grid_points_apart() -> None:
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        x = frame.to_numpy(dtype=np.float64)
+        odd = frame["income"].to_numpy() % 500 != 0
+        return np.column_stack([x, np.where(odd, x[:, 0], 0.0)])
+
+    reason = table_of(Halves(encode), NUMERIC)
+    assert reason == "the encoder treats these people's values differently from the grid's"
+    on_grid = PEOPLE.assign(income=500.0)
+    assert isinstance(table_of(Halves(encode), NUMERIC, on_grid), TabulatedPeople)
+
+
+@pytest.mark.parametrize(
+    ("encode", "reason"),
+    [
+        (lambda frame: frame.to_numpy(dtype=object), "object, not plain numbers"),
+        (lambda frame: frame, "DataFrame, not an array"),
+        (lambda frame: frame["age"].to_numpy(), "returns shape"),
+        (lambda frame: frame.iloc[1:].to_numpy(dtype=float), "rows for"),
+        (lambda frame: np.where(frame > 40, np.nan, frame), "missing or too large"),
+        (lambda frame: frame.to_numpy(dtype=float) * 1e300, "missing or too large"),
+        (lambda frame: np.zeros((len(frame), 300_000), np.int8), "too wide"),
+    ],
+)
+def test_outputs_that_cannot_be_used(encode: Any, reason: str) -> None:
+    with np.errstate(over="ignore"):
+        told = table_of(Halves(encode), NUMERIC)
+    assert isinstance(told, str)
+    assert reason in told
+
+
+def test_halves_that_do_not_make_the_model() -> None:
+    class Liar(Halves):
+        def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+            return np.nextafter(super().probability(frame), 1.0)
+
+    shortcut = Shortcut.find(Liar(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
+    assert "answers differently from the whole model" in shortcut.reason
+    assert shortcut.setup_rows > 0
+
+
+def test_models_without_halves_are_asked_nothing() -> None:
+    shortcut = Shortcut.find(Whole(LOGISTIC), SCHEMA)
+    assert (shortcut.table, shortcut.setup_rows) == (None, 0)
+    assert "does not part" in shortcut.reason
+    assert Shortcut.find(as_model(lambda frame: np.zeros(len(frame)), 1), SCHEMA).table is None
+
+
+def test_it_is_found_out_once_and_again_after_a_fit() -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
+    first = Shortcut.find(as_model(model, 1), NUMERIC)
+    kept = Shortcut.find(as_model(model, 1), NUMERIC, first)
+    assert first.table is not None
+    assert kept.table is not None
+    assert kept.table.columns is first.table.columns
+    model.fit(TRAIN[NUMBERS].iloc[:100], Y[:100])
+    again = Shortcut.find(as_model(model, 1), NUMERIC, first)
+    assert again.table is not None
+    assert again.table.columns is not first.table.columns
+
+
+def test_the_class_may_change_without_a_new_table() -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
+    one = Shortcut.find(as_model(model, 1), NUMERIC)
+    zero = Shortcut.find(as_model(model, 0), NUMERIC, one)
+    people = NUMERIC.encode(PEOPLE[NUMBERS])
+    table = zero.people(people)
+    assert isinstance(table, TabulatedPeople)
+    answers = table.probability(people.codes, np.arange(len(PEOPLE)))
+    assert np.array_equal(answers, model.predict_proba(PEOPLE[NUMBERS])[:, 0])
