@@ -149,7 +149,7 @@ class CostModel:
             place=np.full((P, V), -1, np.int32),
             n_rows=np.zeros(1, np.int64),
             nothing=np.zeros(n_samples),
-            room=np.empty((4, n_samples)),
+            room=np.empty((5, n_samples)),
             who=np.empty(n_samples, np.int32),
             picked=np.empty(F, np.int64),
         )

@@ -58,15 +58,15 @@ def _draw_normals(
 
 
 @lean
-def _try_all(
+def _propose(
     means: NDArray[np.float64],  # [n]
     n: int,
     noise_std: float,
     z: NDArray[np.float64],  # [n] normal draws
-    u: NDArray[np.float64],  # [n] uniform draws
-    y: NDArray[np.float64],  # [n] written: the Beta draw where it is settled, else -1
+    value: NDArray[np.float64],  # [n] written
+    ratio: NDArray[np.float64],  # [n] written: logarithm of the acceptance ratio; NaN where the series do not hold
 ) -> None:
-    """Try one proposal for each; keep it where the series hold and acceptance is sure.
+    """Work out the variate that is z standard deviations from the mode, and how it is to be accepted.
 
     One long formula in the loop itself: called as a function it would not run in vector registers.
     """
@@ -89,50 +89,65 @@ def _try_all(
         up, down = B * slope - drop, -A * slope - drop  # by how much sine and cosine grow, as shares
         near = max(abs(step), max(abs(up), abs(down))) < _NEAR
         halves = 1.0 / ((2.0 + up) * (2.0 + down))
-        ratio = A * _log1p_near(up * (2.0 + down) * halves) + B * _log1p_near(down * (2.0 + up) * halves)
-        ratio += 0.5 * z[e] * z[e]
-        keep = usable & near & (u[e] < 1.0 + ratio)  # as exp(x) >= 1 + x
-        value = A * (inverse * product * steepness) * (1.0 + up) * (1.0 + up)
-        y[e] = value if keep else -1.0
+        log_up, log_down = _log1p_near(up * (2.0 + down) * halves), _log1p_near(down * (2.0 + up) * halves)
+        value[e] = A * (inverse * product * steepness) * (1.0 + up) * (1.0 + up)
+        ratio[e] = A * log_up + B * log_down + 0.5 * z[e] * z[e] if usable & near else np.nan
 
 
 @lean
-def _finish(state: np.uint64, mean: float, noise_std: float, z: float, u: float) -> float:
-    """Decide a proposal that `_try_all` left open, and go on until one is accepted."""
-    if mean <= 0.0:
-        return mean
+def _propose_far(mean: float, noise_std: float, z: float) -> tuple[float, float]:
+    """Do as `_propose` for one variate, at any distance, in plain trigonometry."""
     size = mean * (1.0 - mean) / (noise_std * noise_std) - 1.0
     A, B = 2.0 * mean * size - 1.0, 2.0 * (1.0 - mean) * size - 1.0
-    if min(A, B) < 1.0:
-        return noisy(state, mean, noise_std)
-    steepness = math.sqrt(A) + math.sqrt(B)
     mode = math.atan(math.sqrt(A / B))
+    theta = mode + z / (math.sqrt(A) + math.sqrt(B))
+    if not 0.0 < theta < 0.5 * math.pi:
+        return 0.0, -math.inf
+    ratio = A * math.log(math.sin(theta) / math.sin(mode)) + B * math.log(math.cos(theta) / math.cos(mode))
+    return math.sin(theta) ** 2, ratio + 0.5 * z * z
+
+
+@lean
+def _finish(
+    state: np.uint64,
+    noise_std: float,
+    u: float,
+    means: NDArray[np.float64],  # [1]
+    z: NDArray[np.float64],  # [1]
+    value: NDArray[np.float64],  # [1] changed
+    ratio: NDArray[np.float64],  # [1] changed
+) -> float:
+    """Decide a proposal that is not accepted at first sight, and go on until one is."""
+    mean = means[0]
+    size = mean * (1.0 - mean) / (noise_std * noise_std) - 1.0
+    if mean <= 0.0 or min(mean, 1.0 - mean) * size < 1.0:
+        return noisy(state, mean, noise_std)
     while True:
-        theta = mode + z / steepness
-        if 0.0 < theta < 0.5 * math.pi:
-            sine = math.sin(theta)
-            square = sine * sine
-            up, down = square * (A + B) / A, (1.0 - square) * (A + B) / B
-            if 2.0 * math.log(u) < A * math.log(up) + B * math.log(down) + z * z:
-                return square
-        state, z = normal(state)
+        if np.isnan(ratio[0]):
+            value[0], ratio[0] = _propose_far(mean, noise_std, z[0])
+        if u < 1.0 + ratio[0] or math.log(u) < ratio[0]:
+            return float(value[0])
+        state, z[0] = normal(state)
         state, u = uniform(state)
+        _propose(means, 1, noise_std, z, value, ratio)
 
 
 @lean
 def noisy_row(
     row_key: np.uint64,
     samples: NDArray[np.int32],  # [n] whose draws these are
-    room: NDArray[np.float64],  # [4, n] the means in the first row; the others are scratch
+    room: NDArray[np.float64],  # [5, n] the means in the first row; the others are scratch
     n: int,
     noise_std: float,
     out: NDArray[np.float64],  # [M] written at `samples`
 ) -> None:
     """Draw the Beta of step 5 for every sample, each from its own stream."""
-    means, z, u, y = room[0], room[1], room[2], room[3]
+    means, z, u, value, ratio = room[0], room[1], room[2], room[3], room[4]
     _draw_normals(row_key, samples, n, z, u)
-    _try_all(means, n, noise_std, z, u, y)
+    _propose(means, n, noise_std, z, value, ratio)
     for e in range(n):
-        out[samples[e]] = y[e]
-        if y[e] < 0.0:
-            out[samples[e]] = _finish(keyed(row_key, samples[e]), means[e], noise_std, z[e], u[e])
+        if u[e] < 1.0 + ratio[e]:  # as exp(x) >= 1 + x
+            out[samples[e]] = value[e]
+        else:
+            one, state = slice(e, e + 1), keyed(row_key, samples[e])
+            out[samples[e]] = _finish(state, noise_std, u[e], means[one], z[one], value[one], ratio[one])

@@ -50,7 +50,7 @@ class Tables(NamedTuple):
     place: NDArray[np.int32]  # [P, V] which row is whose, -1 if it is yet to be made
     n_rows: NDArray[np.int64]  # [1] rows made so far
     nothing: NDArray[np.float64]  # [M] zeros
-    room: NDArray[np.float64]  # [4, M] scratch
+    room: NDArray[np.float64]  # [5, M] scratch
     who: NDArray[np.int32]  # [M] scratch
     picked: NDArray[np.int64]  # [F] scratch
 
