@@ -228,7 +228,7 @@ def tell_guided(
         tabulate(t, p, g.columns, s.weights, g.own_lift[p])
         for v in range(shared_lift.shape[1]):
             g.lift[p, v] = g.own_lift[p, v] + shared_lift[p, v]
-        error, total = 0.5, 1.0
+        error, total = net.doubt * net.doubt, 1.0  # as if one answer had been off by that much
         for a in range(g.n_asked[p]):
             weight = _nearness(g.odds[p, a])
             miss = g.now[p] + g.told[p, a] + lift_of(t, p, g.own_lift[p], g.asked[p, a]) - g.odds[p, a]

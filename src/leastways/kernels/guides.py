@@ -74,3 +74,10 @@ def is_new(seen: NDArray[np.uint64], h: np.uint64, enter: bool) -> bool:
     if enter:
         seen[place] = h
     return True
+
+
+@lean
+def enter_seen(g: Guides, people: NDArray[np.int64], codes: NDArray[np.int32], new: NDArray[np.bool_]) -> None:
+    """Enter states (codes [R, F]) as asked; new [R] is written: which of them were not in before."""
+    for r in range(people.shape[0]):
+        new[r] = is_new(g.seen[people[r]], state_hash(codes[r]), True)

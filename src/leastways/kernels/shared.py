@@ -25,6 +25,7 @@ class SharedNet(NamedTuple):
     inner: NDArray[np.float64]  # [K, H]
     bias: NDArray[np.float64]  # [H]
     outer: NDArray[np.float64]  # [H]
+    doubt: float  # how far it is off, in log-odds, near the boundary
 
 
 @lean

@@ -17,16 +17,18 @@ from leastways.errors import SchemaError, SettingError, listed, plain
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.recourse.beforehand import check_guided, first_states, learn_once
 from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
 from leastways.recourse.people import People
-from leastways.recourse.progress import Report, reporter
+from leastways.recourse.progress import Clock, Report, reporter
 from leastways.rng import check_seed, keys_of_rows, stream
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
 from leastways.search import Problem, as_searcher, run_search
-from leastways.search.base import Searcher, check_count
+from leastways.search.base import Searcher, check_choice, check_count
+from leastways.search.distill import Distilled
 from leastways.search.loop import steady
 
 _CHUNK_BYTES = 100 * 2**20  # small enough to stay in the cache, large enough for few model calls
@@ -45,8 +47,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     schema : Schema
         What each column is and how a person may move in it.
     method : str or searcher
-        "cols", "pcols", "ls", "random", "guided" (which needs far fewer rows), or a
-        configured searcher such as ``COLS(gain="paper")``.
+        "guided", "cols", "pcols", "ls", "random", or a configured searcher such as ``COLS(gain="paper")``. Guided
+        search does with 200 rows what the others need thousands for.
     n_options : int
         Options per person, at most.
     budget : int
@@ -63,6 +65,14 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         Where cost functions come from: "mix", "linear", "percentile", or a `CostDistribution`.
     uncovered_cost : float
         What a sampled cost function that no option serves counts in the objective.
+    objective : str
+        "emc", the expected minimum cost, or "satisfaction", the share of cost functions under which some option costs
+        less than `satisfied_below` (EMC then breaks ties).
+    satisfied_below : float
+        See `objective`.
+    time_limit : float, optional
+        Seconds that `recommend` may search. People whose search was cut short keep what was found by then, with the
+        status `partial`; such plans depend on the speed of the machine.
     random_state : int
         Same seed, same plans, whatever the batch, order or process.
 
@@ -70,6 +80,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     ----------
     cost_model_ : CostModel
         The cost distribution with the percentiles of the fitted data.
+    distilled_ : Distilled or None
+        The surrogate of the model that all people share, after ``fit(X, distill=...)``.
     n_features_in_, feature_names_in_
         The features, as scikit-learn names them.
     """
@@ -78,14 +90,17 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self,
         model: Any,
         schema: Schema,
-        method: str | Searcher = "cols",
+        method: str | Searcher = "guided",
         n_options: int = 10,
-        budget: int = 5000,
+        budget: int = 200,
         n_costs: int = 1000,
         target: Any = 1,
         threshold: float = 0.5,
         costs: str | CostDistribution = "mix",
         uncovered_cost: float = 1.5,
+        objective: str = "emc",
+        satisfied_below: float = 1.0,
+        time_limit: float | None = None,
         random_state: int = 0,
     ) -> None:
         self.model = model
@@ -98,6 +113,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self.threshold = threshold
         self.costs = costs
         self.uncovered_cost = uncovered_cost
+        self.objective = objective
+        self.satisfied_below = satisfied_below
+        self.time_limit = time_limit
         self.random_state = random_state
 
     def __sklearn_clone__(self) -> Recourse:
@@ -108,15 +126,27 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """Leave out what was found out about the model: it is found again where it is needed."""
         return {name: value for name, value in super().__getstate__().items() if name != "_shortcut"}
 
-    def fit(self, X: pd.DataFrame, y: object = None) -> Recourse:
-        """Learn the percentiles of the training data, and check every setting. `y` is ignored."""
+    def fit(self, X: pd.DataFrame, y: object = None, distill: int = 0) -> Recourse:
+        """Learn the percentiles of the training data, and check every setting. `y` is ignored.
+
+        With `distill`, also ask the model about so many rows, once: training rows and moves around them. Guided search
+        then begins with a guess of the model that all people share, and a budget of 20 goes as far as 200. These rows
+        are reported as ``plans.settings["distill_rows"]``, apart from those spent on people.
+        """
         self._check_settings()
-        as_model(self.model, self.target, threshold=self.threshold)
+        meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         table = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else X
         frame = check_columns(table, self.schema.features, self.schema.target)
         self.cost_model_ = CostModel.fit(self.schema, CostDistribution.of(self.costs), frame)
         self.n_features_in_ = len(self.schema.features)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+        self.distilled_: Distilled | None = None
+        check_count("distill", distill, least=0)
+        if distill:
+            judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
+            searcher, seed = as_searcher(self.method), check_seed(self.random_state)
+            self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
+            self._shortcut = judging.shortcut
         return self
 
     def recommend(
@@ -124,6 +154,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         people: pd.DataFrame,
         preferences: Preferences | Mapping[Any, Preferences] | None = None,
         progress: bool | Callable[[float], None] = False,
+        warm_start: RecoursePlans | None = None,
     ) -> RecoursePlans:
         """Return a plan for each person (a row of `people`; the index is kept).
 
@@ -136,9 +167,13 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             What people told us: one `Preferences` for all, or a mapping from a person's label to theirs.
         progress
             True for a progress bar, or a function that is called with the share done, from 0 to 1.
+        warm_start
+            Earlier plans: what they offered to people of the same labels is asked about first, as far as it is still
+            permitted. It counts against the budget.
         """
         check_is_fitted(self, "cost_model_")
         self._check_settings()
+        self._check_warm_start(warm_start)
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
@@ -149,10 +184,12 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         with reporter(progress, "finding options") as report:
             size = self._chunk_size()
             room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), self.n_costs)
+            clock = Clock.start(self.time_limit)
             for first in range(0, len(crowd.encoded), size):
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
                 part = report.part(first, len(rows), len(crowd.encoded))
-                self._solve(rows, crowd, keys, judging, outcome, room, part)
+                seconds = clock.share(len(rows), len(crowd.encoded) - first)
+                self._solve(rows, crowd, keys, judging, outcome, room, part, warm_start, seconds)
         if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
             raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
@@ -200,6 +237,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         outcome: Outcome,
         room: NDArray[np.float64],
         report: Report,
+        warm_start: RecoursePlans | None,
+        seconds: float | None,
     ) -> None:
         """Judge a chunk of people as they are, search for those refused, and note what came of it."""
         judge = judging.of(crowd.encoded.take(rows))
@@ -209,8 +248,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if not len(refused):
             return
         judge, told = judge.take(refused), [crowd.preferences[r] for r in rows[refused]]
+        below = self.satisfied_below if self.objective == "satisfaction" else None
         samples = self.cost_model_.sample(
-            judge.people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost, cells=room
+            judge.people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost, below, room
         )
         stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
         problem = Problem(
@@ -220,16 +260,27 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             budget=self.budget - 1,  # the person's own row is spent
             present=steady(now[refused]),
             threshold=self.threshold,
+            first=None if warm_start is None else first_states(warm_start, judge.people, samples),
+            shared=None if self.distilled_ is None else self.distilled_.net,
         )
-        result = run_search(as_searcher(self.method), problem, judge, self.threshold, report)
+        result = run_search(as_searcher(self.method), problem, judge, self.threshold, report, seconds)
         figures = outcome.note_options(rows[refused], result, stuck)
         describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
         outcome.note_figures(rows[refused], figures)
 
+    def _check_warm_start(self, plans: RecoursePlans | None) -> None:
+        if plans is None:
+            return
+        check_guided(as_searcher(self.method), "warm_start")
+        if not isinstance(plans, RecoursePlans):
+            raise SettingError(f"warm_start must be plans that recommend returned, not {type(plans).__name__}.")
+        if plans.schema.names != self.schema.names:
+            raise SettingError("warm_start: the plans were made with other columns.")
+
     def _chunk_size(self) -> int:
         """Return how many people are searched for together: as many as their tables leave memory for."""
         runs = getattr(as_searcher(self.method), "runs", 1)
-        sets = 8 * self.n_costs * (runs + 1) * (self.n_options + 4)
+        sets = 8 * self.n_costs * (runs + 1) * (self.n_options + 4) + self.budget * (4 * len(self.schema.features) + 60)
         cells = 8 * self.n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
         return max(1, int(_CHUNK_BYTES // (self.cost_model_.bytes_per_person(self.n_costs) + sets + cells)))
 
@@ -249,6 +300,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             )
         check_number("threshold", self.threshold, 0, 1)
         check_number("uncovered_cost", self.uncovered_cost, 0, 1e6)
+        check_choice("objective", self.objective, ("emc", "satisfaction"))
+        check_number("satisfied_below", self.satisfied_below, 0, 1e6)
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, 0, 1e9)
         check_seed(self.random_state)
         as_searcher(self.method)
         CostDistribution.of(self.costs)
@@ -259,8 +314,12 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             name: plain(getattr(self, name))
             for name in ("n_options", "budget", "n_costs", "threshold", "uncovered_cost", "random_state")
         }
+        aim = {"objective": self.objective, "satisfied_below": plain(self.satisfied_below)}
+        limit = {} if self.time_limit is None else {"time_limit": plain(self.time_limit)}
+        distilled = getattr(self, "distilled_", None)
+        learned = {} if distilled is None else {"distill_rows": distilled.queries}
         target = plain(self.target)
-        return numbers | {
+        return numbers | aim | limit | learned | {
             "method": repr(as_searcher(self.method)),
             "costs": repr(CostDistribution.of(self.costs)),
             "target": target if isinstance(target, str | int | float) else repr(target),

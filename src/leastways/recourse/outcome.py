@@ -83,6 +83,9 @@ class Outcome:
         self.option_probability[rows] = chosen.probability
         self.status[rows] = np.where(chosen.n > 0, "found", np.where(stuck, "none_exists", "none_found"))
         self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
+        cut = result.cut_short
+        self.status[rows[cut]] = np.where(chosen.n[cut] > 0, "partial", "none_found")
+        self.reason[rows[cut]] = "the time limit ended the search early"
         for place, error in result.failures.items():
             self.queries[rows[place]] -= _unanswered(error)
             self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import monotonic
 
 Report = Callable[[float], None]
 
@@ -18,6 +19,22 @@ class Reporter:
     def part(self, done: int, size: int, total: int) -> Report:
         """Return a report for one chunk that turns its own share into the share of the whole."""
         return lambda share: self.show((done + size * share) / total)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Deals out a limited time over the people still to come."""
+
+    until: float | None
+
+    @classmethod
+    def start(cls, limit: float | None) -> Clock:
+        """Start the clock; None is no limit."""
+        return cls(None if limit is None else monotonic() + limit)
+
+    def share(self, people: int, still_to_come: int) -> float | None:
+        """Return the seconds that so many of the people still to come may take."""
+        return None if self.until is None else max(self.until - monotonic(), 0.0) * people / still_to_come
 
 
 @contextmanager

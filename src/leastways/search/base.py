@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from leastways.costs import CostSamples
 from leastways.errors import SettingError, listed, nearest
 from leastways.kernels.propose import list_choices
+from leastways.kernels.shared import SharedNet
 from leastways.rng import Keys
 
 
@@ -52,6 +53,8 @@ class Problem:
     budget: int  # most rows per person
     present: NDArray[np.float64]  # [P] what the model says of people as they are
     threshold: float  # accepted from here on
+    first: Questions | None = None  # states of an earlier plan, permitted to the person: a searcher may ask them first
+    shared: SharedNet | None = None  # a surrogate of the model that was learned before
 
     @property
     def n_people(self) -> int:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.guided import ask_guided, choose_options, tell_guided
-from leastways.kernels.guides import Guides, Scratch
+from leastways.kernels.guides import Guides, Scratch, enter_seen
 from leastways.kernels.knapsack import Items
 from leastways.kernels.shared import SharedNet, shared_lifts
-from leastways.kernels.surrogate import columns_of, log_odds
+from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
 from leastways.rng import stream
 from leastways.search.base import Chosen, Problem, Questions, register_searcher
@@ -20,6 +20,7 @@ _CALLS = 12  # model calls for an ordinary budget
 _LARGEST_ROUND = 100
 _RANKING_SAMPLES = 256  # candidates are ranked on so many of the samples; the answers count on all
 _CANDIDATES = 4  # made per question asked
+_FIRST_DOUBT = 0.7  # how far a guess is taken to be off before any was checked, in log-odds
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Guided:
 def nothing_shared(F: int) -> SharedNet:
     """Return the shared surrogate of a model that was not distilled: it says nothing."""
     none = np.zeros(0)
-    return SharedNet(np.zeros(F + 1, np.int64), np.zeros(F), np.ones(F), np.zeros((1, 0)), none, none)
+    return SharedNet(np.zeros(F + 1, np.int64), np.zeros(F), np.ones(F), np.zeros((1, 0)), none, none, _FIRST_DOUBT)
 
 
 class GuidedRun:
@@ -56,7 +57,8 @@ class GuidedRun:
         self.most_rounds = max(_CALLS, -(-B // self.round) + 2)
         columns = np.zeros(F + 1, np.int64)
         D = columns_of(t, columns)
-        self.net = nothing_shared(F)
+        self.net = nothing_shared(F) if problem.shared is None else problem.shared
+        self.first = problem.first
         H = len(self.net.bias)
         self.shared_lift = np.zeros((P, V))
         shared_lifts(t, self.net, np.empty(P), self.shared_lift, np.empty(H), np.empty(H))
@@ -79,7 +81,7 @@ class GuidedRun:
             moment=np.zeros((P, D)),
             own_lift=np.zeros((P, V)),
             lift=self.shared_lift.copy(),
-            spread=np.ones(P),
+            spread=np.full(P, 1.0 if problem.shared is None else max(self.net.doubt, LEAST_SPREAD)),
         )
         S = min(M, _RANKING_SAMPLES)
         C = max(24, _CANDIDATES * self.round)
@@ -101,7 +103,9 @@ class GuidedRun:
         self.items = Items.room(F)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Ask about the states with the largest expected gain."""
+        """Ask about the states of an earlier plan, then about those with the largest expected gain."""
+        if self.first is not None and len(self.first.people):
+            return self._ask_first(self.first, left)
         going = self.guides.alive & (self.guides.rounds < self.most_rounds)
         quota = np.where(going, np.minimum(left, self.round), 0)
         rows = int(quota.sum())
@@ -120,6 +124,15 @@ class GuidedRun:
             codes,
         )
         return Questions(people[:n], codes[:n])
+
+    def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
+        self.first = None
+        new = np.empty(len(first.people), np.bool_)
+        enter_seen(self.guides, first.people, first.codes, new)
+        people, codes = first.people[new], first.codes[new]
+        starts = np.searchsorted(people, people)  # rows of one person stand together
+        within = np.arange(len(people)) - starts < left[people]
+        return Questions(people[within], codes[within])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep what was accepted, and learn."""

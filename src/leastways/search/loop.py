@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ class SearchResult:
     queries: NDArray[np.int64]  # [P] rows asked
     rounds: int
     failures: dict[int, ModelError]
+    cut_short: NDArray[np.bool_]  # [P] who had more to ask when the time was up
 
 
 def run_search(
@@ -31,19 +33,25 @@ def run_search(
     judge: Judge,
     threshold: float,
     progress: Callable[[float], None] | None = None,
+    time_limit: float | None = None,
 ) -> SearchResult:
-    """Let the searcher ask until it has no more questions or the budget is spent.
+    """Let the searcher ask until it has no more questions, or the budget is spent, or the time (in seconds) is up.
 
     A person on whose rows the model fails drops out with what was found so far; the others go on.
     """
+    began = monotonic()
     run = searcher.start(problem)
     left = np.full(problem.n_people, problem.budget, np.int64)
     total = np.zeros(problem.n_people, np.int64)
     failures: dict[int, ModelError] = {}
+    cut_short = np.zeros(problem.n_people, np.bool_)
     rounds = 0
     while left.any():
         questions = run.ask(left.copy())
         if not len(questions.people):
+            break
+        if time_limit is not None and monotonic() - began >= time_limit:
+            cut_short[questions.people] = True
             break
         asked = _count(questions, left)
         probability, failed = judge(questions)
@@ -56,7 +64,9 @@ def run_search(
         rounds += 1
         if progress is not None:
             progress(1.0 - float(left.sum()) / (problem.budget * problem.n_people))
-    return SearchResult(run.chosen(), total, rounds, failures)
+    if progress is not None:
+        progress(1.0)
+    return SearchResult(run.chosen(), total, rounds, failures, cut_short)
 
 
 def steady(probability: NDArray[np.float64]) -> NDArray[np.float64]:

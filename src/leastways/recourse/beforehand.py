@@ -1,0 +1,76 @@
+"""What a search is given before it begins: a surrogate learned from training rows, the options of an earlier plan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs import CostModel, CostSamples
+from leastways.errors import DataError, SettingError
+from leastways.kernels.rules import meets_rules
+from leastways.kernels.tables import reachable
+from leastways.plans import RecoursePlans
+from leastways.recourse.judging import Judging
+from leastways.recourse.people import People
+from leastways.rng import keys_of_rows
+from leastways.schema import Encoded
+from leastways.search import Guided, Questions
+from leastways.search.base import Searcher
+from leastways.search.distill import Distilled, distill
+
+_ROWS = 4000  # training rows that moves are drawn around
+
+
+def learn_once(
+    cost_model: CostModel,
+    judging: Judging,
+    searcher: Searcher,
+    frame: pd.DataFrame,
+    queries: int,
+    threshold: float,
+    seed: int,
+) -> Distilled:
+    """Ask the model about training rows and moves around them, and fit the surrogate that all people share."""
+    check_guided(searcher, "distill")
+    if queries < 100:
+        raise SettingError(f"distill={queries} is too few queries to learn a model from; give 100 or more, or 0 for none.")
+    rows = np.random.default_rng(seed).permutation(len(frame))[:_ROWS]
+    crowd = People.check(cost_model.schema, frame.iloc[np.sort(rows)], None)
+    if not len(crowd.encoded):
+        raise DataError("distill: no row of the table is within the schema, so there is nothing to learn from.")
+    keys = keys_of_rows(crowd.encoded.content(), seed)
+    samples = cost_model.sample(crowd.encoded, keys, 1, [None] * len(crowd.encoded))
+    judge = judging.of(crowd.encoded)
+
+    def ask(questions: Questions) -> NDArray[np.float64]:
+        values, failures = judge(questions)
+        for error in failures.values():
+            raise error
+        return values
+
+    return distill(samples, ask, threshold, queries, seed)
+
+
+def first_states(plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
+    """Return the options that an earlier plan had for these people, as far as they are still permitted."""
+    places = people.index.get_indexer(pd.Index(plans.options["person"]))
+    mine = np.flatnonzero(places >= 0)
+    mine = mine[np.argsort(places[mine], kind="stable")]
+    rows = places[mine].astype(np.int64)
+    codes = plans.schema.encode_options(plans.options.iloc[mine], people, rows)
+    t, rules = samples.tables, samples.rules
+    keep = [
+        bool((c >= 0).all())
+        and bool((c != t.start[p]).any())
+        and reachable(t, p, c)
+        and meets_rules(rules, t.offsets, p, t.start[p], c)
+        for p, c in zip(rows, codes, strict=True)
+    ]
+    return Questions(rows[keep], codes[keep])
+
+
+def check_guided(searcher: Searcher, what: str) -> None:
+    """Raise unless the method can make use of what it is given beforehand."""
+    if not isinstance(searcher, Guided):
+        raise SettingError(f'{what} is for method="guided"; {searcher!r} makes no use of it.')
