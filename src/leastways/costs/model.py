@@ -35,6 +35,19 @@ def _room(rows: int, F: int, n_samples: int) -> NDArray[np.float64]:
     return np.empty((max(min(rows, most), F), n_samples))
 
 
+def _working_room(P: int, V: int, F: int, M: int, cells: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the parts of the tables that kernels write to. Whoever works at the same time needs their own."""
+    return {
+        "cells": cells,
+        "place": np.full((P, V), -1, np.int32),
+        "n_rows": np.zeros(1, np.int64),
+        "nothing": np.zeros(M),
+        "room": np.empty((5, M)),
+        "who": np.empty(M, np.int32),
+        "picked": np.empty(F, np.int64),
+    }
+
+
 @dataclass(frozen=True)
 class CostSamples:
     """M cost functions for each of some people, and the rules those people are under."""
@@ -53,11 +66,11 @@ class CostSamples:
         return int(self.tables.alpha.shape[1])
 
     def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
-        """Return some of the people, with room of their own for the cells: the same draws, made again."""
+        """Return some of the people, with room of their own to work in: the same draws, made again."""
         t = self.tables
         cut: dict[str, Any] = {name: getattr(t, name)[rows] for name in _BY_PERSON}
         P, (_, V), F, M = len(cut["start"]), t.place.shape, t.start.shape[1], self.n_samples
-        own = {"cells": _room(P * V, F, M), "place": np.full((P, V), -1, np.int32), "n_rows": np.zeros(1, np.int64)}
+        own = _working_room(P, V, F, M, _room(P * V, F, M))
         rules = self.rules._replace(meets=self.rules.meets[rows], levels=self.rules.levels[rows])
         return CostSamples(t._replace(**(cut | own)), rules)
 
@@ -148,13 +161,7 @@ class CostModel:
             slope=1.0 if satisfied_below is None else _TIE_BREAK,
             step=0.0 if satisfied_below is None else 1.0,
             step_at=np.inf if satisfied_below is None else float(satisfied_below),
-            cells=self.room_for_cells(P, n_samples) if cells is None else cells,
-            place=np.full((P, V), -1, np.int32),
-            n_rows=np.zeros(1, np.int64),
-            nothing=np.zeros(n_samples),
-            room=np.empty((5, n_samples)),
-            who=np.empty(n_samples, np.int32),
-            picked=np.empty(F, np.int64),
+            **_working_room(P, V, F, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells),
         )
         return CostSamples(tables, rule_tables(schema, levels, tables.levels))
 

@@ -58,7 +58,7 @@ class SimulatedPeople:
         out = np.empty((len(rows), 1))
         known = (codes >= 0).all(axis=1)  # a value outside the grid has no cost: it cannot be reached
         charged_many(
-            self.samples.tables,
+            self.samples.part(slice(None)).tables,  # two threads may judge by the same people
             rows[known].astype(np.int64),
             codes[known],
             inner := np.empty((known.sum(), 1)),

@@ -54,7 +54,7 @@ class GuidedRun:
         P, F, M, B = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.budget
         V = t.allowed.shape[1]
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
-        self.most_rounds = max(_CALLS, -(-B // self.round) + 2)
+        self.most_rounds = max(_CALLS, -(-B // self.round))
         columns = np.zeros(F + 1, np.int64)
         D = columns_of(t, columns)
         self.net = nothing_shared(F) if problem.shared is None else problem.shared
