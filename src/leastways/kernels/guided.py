@@ -222,7 +222,7 @@ def tell_guided(
             g.probability[p, g.n_asked[p]] = probability[row]
             _take_answer(t, net, g, p, s, codes[row], present, accepted[row])
             row += 1
-        solve(g.normal[p], g.moment[p], s.factor, s.weights)
+        solve(g.normal[p], g.moment[p], s.factor, s.used, s.weights)
         tabulate(t, p, g.columns, s.weights, g.own_lift[p])
         for v in range(shared_lift.shape[1]):
             g.lift[p, v] = g.own_lift[p, v] + shared_lift[p, v]

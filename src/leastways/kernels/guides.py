@@ -47,6 +47,7 @@ class Scratch(NamedTuple):
     need: NDArray[np.float64]  # [M] running sum of how badly samples are served
     row: NDArray[np.float64]  # [M]
     factor: NDArray[np.float64]  # [D, D]
+    used: NDArray[np.int64]  # [D]
     weights: NDArray[np.float64]  # [D]
     places: NDArray[np.int64]  # [2 F]
     values: NDArray[np.float64]  # [2 F]

@@ -91,30 +91,36 @@ def solve(
     normal: NDArray[np.float64],  # [D, D]
     moment: NDArray[np.float64],  # [D]
     factor: NDArray[np.float64],  # [D, D] scratch
+    used: NDArray[np.int64],  # [D] scratch
     out: NDArray[np.float64],  # [D] written
 ) -> None:
-    """Solve the ridge regression by a Cholesky factorisation."""
-    D = moment.shape[0]
-    for i in range(D):
+    """Solve the ridge regression by a Cholesky factorisation.
+
+    Only over columns that some answer touched: of many features few are, and the others' weights are 0.
+    """
+    n = 0
+    for i in range(moment.shape[0]):
+        out[i] = 0.0
+        if normal[i, i] > 0.0:
+            used[n] = i
+            n += 1
+    for i in range(n):
         for j in range(i + 1):
-            total = normal[i, j]
+            total = normal[used[i], used[j]] - _dot(factor[i], factor[j], j)
             if i == j:
-                total += _RIDGE
-            total -= _dot(factor[i], factor[j], j)
-            if i == j:
-                factor[i, i] = math.sqrt(max(total, 1e-12))
+                factor[i, i] = math.sqrt(max(total + _RIDGE, 1e-12))
             else:
                 factor[i, j] = total / factor[j, j]
-    for i in range(D):
-        total = moment[i]
+    for i in range(n):
+        total = moment[used[i]]
         for k in range(i):
-            total -= factor[i, k] * out[k]
-        out[i] = total / factor[i, i]
-    for i in range(D - 1, -1, -1):
-        total = out[i]
-        for k in range(i + 1, D):
-            total -= factor[k, i] * out[k]
-        out[i] = total / factor[i, i]
+            total -= factor[i, k] * out[used[k]]
+        out[used[i]] = total / factor[i, i]
+    for i in range(n - 1, -1, -1):
+        total = out[used[i]]
+        for k in range(i + 1, n):
+            total -= factor[k, i] * out[used[k]]
+        out[used[i]] = total / factor[i, i]
 
 
 @lean

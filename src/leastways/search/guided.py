@@ -95,6 +95,7 @@ class GuidedRun:
             need=np.empty(M),
             row=np.empty(M),
             factor=np.zeros((D, D)),
+            used=np.empty(D, np.int64),
             weights=np.empty(D),
             places=np.empty(2 * F, np.int64),
             values=np.empty(2 * F),
