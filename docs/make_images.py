@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import leastways as lw
 
 FOLDER = Path(__file__).parent / "images"
-INK, PALE, BLUE, ORANGE, GREEN = "#222222", "#9a9a9a", "#0b5394", "#c55a11", "#2f7d4f"
+INK, PALE, BLUE, ORANGE, GREEN, RED = "#222222", "#9a9a9a", "#0b5394", "#c55a11", "#2f7d4f", "#a3123f"
 STYLE: Any = {
     "font.size": 10,
     "font.family": "DejaVu Sans",
@@ -37,6 +37,7 @@ STYLE: Any = {
 }
 TITLE: Any = {"x": 0.01, "ha": "left", "fontsize": 11.5, "fontweight": "bold"}
 METHODS: dict[str, tuple[lw.Searcher, str, Any]] = {  # name -> searcher, colour, dashes
+    "guided": (lw.Guided(), RED, (None, None)),
     "COLS": (lw.COLS(), BLUE, (None, None)),
     "local search": (lw.LocalSearch(), GREEN, (5, 2)),
     "random sets": (lw.RandomSearch(), ORANGE, (1.5, 1.5)),
@@ -68,13 +69,13 @@ def options_image() -> Figure:
     figure = Figure(figsize=(11, 4.3), layout="constrained")
     halves: Any = figure.subfigures(1, 2, width_ratios=[1.5, 1], wspace=0.04)
     left, right = (half.add_subplot() for half in halves)
-    plans = plans_of(people, lw.COLS(), 3000)
+    plans = plans_of(people, lw.Guided(), 200)
     person = max(plans, key=lambda plan: (sum(o.best_for >= 0.05 for o in plan.options), plan.covered)).person
     halves[0].suptitle(_menu(left, plans[person]), **TITLE)
     halves[1].suptitle("200 people: who finds one cheap enough?", **TITLE)
     costs = np.linspace(0, 1.5, 400)
     for name, (searcher, colour, dashes) in METHODS.items():
-        mine = plans_of(people, searcher, 1000)
+        mine = plans_of(people, searcher, 200)
         shares = [
             (lw.simulate_people(people, SCHEMA, CREDIT.train, random_state=s).min_costs(mine)[:, None] < costs).mean(0)
             for s in range(5)
@@ -175,6 +176,7 @@ def budget_image() -> Figure:
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.add_subplot()
     lines: dict[str, tuple[lw.Searcher, str, Any]] = {
+        "guided": METHODS["guided"],
         "COLS": METHODS["COLS"],
         "COLS as in the paper": (lw.COLS(gain="paper", proposals="paper"), "#5b8fc7", (6, 1.5, 1, 1.5)),
         "local search": METHODS["local search"],

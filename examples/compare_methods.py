@@ -10,6 +10,7 @@ import pandas as pd
 import leastways as lw
 
 METHODS: dict[str, lw.Searcher] = {
+    "guided": lw.Guided(),
     "COLS": lw.COLS(),
     "COLS as in the paper": lw.COLS(gain="paper", proposals="paper"),
     "P-COLS": lw.PCOLS(runs=5),

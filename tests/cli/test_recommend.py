@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 
 import leastways as lw
+from leastways.cli.app import app
 from tests.cli.bank import document, recommend, run, table
 
 
@@ -34,6 +38,60 @@ def test_certificates_go_into_the_file_and_can_be_read(bank: Path, tmp_path: Pat
     assert "No set of options could cost less than" in run("explain", out, "--person", person).stdout
     said = document(run("explain", out, "--person", person, "--json"))
     assert said["certificate"]["bound"] == certificates["bound"].iloc[0]
+
+
+@pytest.mark.parametrize("command", ["recommend", "demo"])
+def test_defaults_are_those_of_the_library(command: str) -> None:
+    """What is not said on the command line is as in Python; the demo keeps its own sizes."""
+    library = {name: p.default for name, p in signature(lw.Recourse).parameters.items()}
+    names = {"options": "n_options", "costs": "n_costs", "distribution": "costs", "seed": "random_state"}
+    own = {"target"} if command == "recommend" else {"options"}  # a label comes as text, a menu of six fits a screen
+    said = {p.name: p.default for p in get_command(app).commands[command].params}  # type: ignore[attr-defined]
+    shared = {name: value for name, value in said.items() if names.get(name, name) in library and name not in own}
+    shared = {name: value for name, value in shared.items() if name not in ("model", "schema")}
+    assert {"budget", "seed"} <= set(shared)
+    assert shared == {name: library[names.get(name, name)] for name in shared}
+
+
+def test_the_objective(bank: Path, tmp_path: Path) -> None:
+    """Chosen for satisfaction, at least as many cost functions find an option below the bar as chosen for EMC."""
+    low = ["--satisfied-below", 0.1]
+    assert recommend(bank, tmp_path / "emc.json", *low).exit_code == 0
+    assert recommend(bank, tmp_path / "satisfaction.json", "--objective", "satisfaction", *low).exit_code == 0
+    emc, satisfied = (lw.RecoursePlans.from_json(tmp_path / f"{name}.json") for name in ("emc", "satisfaction"))
+    assert (emc.settings["objective"], satisfied.settings["objective"]) == ("emc", "satisfaction")
+    assert emc.settings["satisfied_below"] == satisfied.settings["satisfied_below"] == 0.1
+    assert emc.options.to_csv() != satisfied.options.to_csv()
+
+
+def test_a_time_limit_keeps_what_was_found(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    with monkeypatch.context() as patch:
+        patch.setattr("leastways.search.loop.monotonic", lambda: float(next(ticks)))  # a second a look
+        result = recommend(bank, tmp_path / "plans.json", "--time-limit", 4)
+    assert result.exit_code == 0, result.stderr
+    plans = lw.RecoursePlans.from_json(tmp_path / "plans.json")
+    assert plans.settings["time_limit"] == 4
+    assert set(plans.summary["reason"]) == {"the time limit ended the search early"}
+    some = plans.summary["n_options"] > 0
+    assert some.any()
+    assert set(plans.summary.loc[some, "status"]) == {"partial"}
+    assert set(plans.summary.loc[~some, "status"]) <= {"none_found"}
+    assert "partial" in result.stdout
+    assert recommend(bank, tmp_path / "none.json", "--time-limit", 0).exit_code == 0
+    assert set(lw.RecoursePlans.from_json(tmp_path / "none.json").summary["status"]) == {"none_found"}
+    assert recommend(bank, tmp_path / "enough.json", "--time-limit", 1000).exit_code == 0
+    assert set(lw.RecoursePlans.from_json(tmp_path / "enough.json").summary["status"]) == {"found"}
+
+
+def test_distill(bank: Path, tmp_path: Path) -> None:
+    said = document(recommend(bank, tmp_path / "plans.json", "--distill", 300, "--budget", 12, "--json"))
+    assert said["settings"]["distill_rows"] <= 300
+    assert said["settings"]["budget"] == 12
+    assert said["summary"]["statuses"] == {"found": 12}
+    plain = document(recommend(bank, tmp_path / "plain.json", "--json"))
+    assert "distill_rows" not in plain["settings"]
+    assert "time_limit" not in plain["settings"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

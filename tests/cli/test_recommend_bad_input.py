@@ -40,6 +40,13 @@ NO_FILES: dict[str, str] = {}
         (NO_FILES, ["--seed", "-1"], "random_state must be an integer of 0 or more"),
         (NO_FILES, ["--index", "idd"], "Did you mean 'id'"),
         (NO_FILES, ["--options", "many"], "--options"),
+        (NO_FILES, ["--objective", "satisfied"], "Did you mean 'satisfaction'"),
+        (NO_FILES, ["--satisfied-below", "-1"], "satisfied_below must be a number"),
+        (NO_FILES, ["--time-limit", "-5"], "time_limit must be a number"),
+        (NO_FILES, ["--time-limit", "soon"], "--time-limit"),
+        (NO_FILES, ["--distill", "-1"], "distill must be a whole number of 0 or more"),
+        (NO_FILES, ["--distill", "10"], "too few queries to learn a model from"),
+        (NO_FILES, ["--distill", "200", "--method", "cols"], 'distill is for method="guided"'),
     ],
 )
 def test_messages(bank: Path, tmp_path: Path, files: dict[str, str], more: list[str], message: str) -> None:

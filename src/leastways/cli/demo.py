@@ -19,7 +19,7 @@ _SHOWN_OPTIONS = 4
 def demo(
     people: Annotated[int, typer.Option(min=1, help="How many refused people get options.")] = 50,
     options: Annotated[int, typer.Option(min=1, help="Options per person, at most.")] = 6,
-    budget: Annotated[int, typer.Option(min=1, help="Rows per person that the model is asked about.")] = 1500,
+    budget: Annotated[int, typer.Option(min=1, help="Rows per person that the model is asked about, at most.")] = 200,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the results.")] = Path(
         "leastways-demo"
     ),
@@ -37,7 +37,7 @@ def demo(
     \b
     Examples:
       leastways demo
-      leastways demo --people 200 --budget 5000 --out my-demo --seed 7
+      leastways demo --people 200 --budget 1000 --out my-demo --seed 7
       leastways demo --json
     """
     with errors_shown(as_json):

@@ -27,9 +27,13 @@ def recommend(
     index: of.Index = None,
     force: of.Force = False,
     trust: of.Trust = False,
-    method: of.Method = "cols",
+    method: of.Method = "guided",
     options: of.Options = 10,
-    budget: of.Budget = 5000,
+    budget: of.Budget = 200,
+    time_limit: of.TimeLimit = None,
+    distill: of.Distill = 0,
+    objective: of.Objective = "emc",
+    satisfied_below: of.SatisfiedBelow = 1.0,
     costs: of.Costs = 1000,
     distribution: of.Distribution = "mix",
     seed: of.Seed = 0,
@@ -60,6 +64,12 @@ def recommend(
           --score hours=0.7 --score savings=0.3 --range hours=20:50
       leastways recommend --model model.onnx --schema schema.yaml \\
           --data train.csv --people refused.csv --out plans.json --certify
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.csv --people refused.csv --out plans.json \\
+          --distill 5000 --budget 20 --time-limit 60
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.csv --people refused.csv --out plans.json \\
+          --objective satisfaction --satisfied-below 0.5
     """
     with errors_shown(as_json):
         from leastways.cli.reading import read_table, read_training
@@ -83,8 +93,11 @@ def recommend(
             target=target_label(target, judge, train, table.target),
             threshold=threshold,
             costs=distribution,
+            objective=objective,
+            satisfied_below=satisfied_below,
+            time_limit=time_limit,
             random_state=seed,
-        ).fit(train)
+        ).fit(train, distill=distill)
         with progress_bar(f"finding options for {len(crowd)} people") as progress:
             plans = recourse.recommend(crowd, said, progress=progress)
         if certify:

@@ -38,10 +38,33 @@ Trust: TypeAlias = Annotated[
     bool, _file("--trust", help="Load a pickle, or a .skops file with unknown types: it can run any code.")
 ]
 
-Method: TypeAlias = Annotated[str, _search("cols, pcols, ls or random.")]
+Method: TypeAlias = Annotated[str, _search("guided, cols, pcols, ls or random.")]
 Options: TypeAlias = Annotated[int, _search("Options per person, at most.")]
 Budget: TypeAlias = Annotated[int, _search("Rows per person that the model is asked about, at most.")]
 Costs: TypeAlias = Annotated[int, _search("Cost functions drawn per person.")]
+Objective: TypeAlias = Annotated[
+    str,
+    _search("What a set of options is chosen by: emc (expected least cost) or satisfaction (share served cheaply)."),
+]
+SatisfiedBelow: TypeAlias = Annotated[
+    float, _search("With --objective satisfaction: an option serves a cost function under which it costs less.")
+]
+TimeLimit: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Stop searching after so long and keep what was found; those cut short get the status partial.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Distill: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="ROWS",
+        help="Ask about so many training rows first, once for everyone (such as 5000); a budget of 20 then goes far.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Distribution: TypeAlias = Annotated[str, _search("Which costs are plausible: mix, linear or percentile.")]
 Seed: TypeAlias = Annotated[int, _search("Same seed, same plans.")]
 YesLabel: TypeAlias = Annotated[str, _search("The label that is a yes.")]
