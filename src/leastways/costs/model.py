@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,11 @@ from leastways.schema.codec import levels_of, slots_used
 from leastways.schema.consistency import clauses_of
 from leastways.schema.rules import AtMost, Linked
 
-
 _TIE_BREAK = 0.01  # how much EMC counts beside the share of satisfied samples
+_BY_PERSON = (
+    *("start", "used", "levels", "allowed", "percentile", "given", "scores", "alpha", "editors", "n_editors"),
+    *("keys", "weights"),
+)
 _CELL_BYTES = 100 * 2**20  # beyond this, rows are dropped and made again
 
 
@@ -51,12 +55,11 @@ class CostSamples:
     def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
         """Return some of the people, with room of their own for the cells: the same draws, made again."""
         t = self.tables
-        by_person = ("start used levels allowed percentile given scores alpha editors n_editors keys weights").split()
-        cut = {name: getattr(t, name)[rows] for name in by_person}
+        cut: dict[str, Any] = {name: getattr(t, name)[rows] for name in _BY_PERSON}
         P, (_, V), F, M = len(cut["start"]), t.place.shape, t.start.shape[1], self.n_samples
         own = {"cells": _room(P * V, F, M), "place": np.full((P, V), -1, np.int32), "n_rows": np.zeros(1, np.int64)}
         rules = self.rules._replace(meets=self.rules.meets[rows], levels=self.rules.levels[rows])
-        return CostSamples(t._replace(**cut, **own), rules)
+        return CostSamples(t._replace(**(cut | own)), rules)
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,8 @@ class CostModel:
     ) -> CostSamples:
         """Draw `n_samples` cost functions for each person; cells of the table are made when first touched.
 
-        With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties. `cells`
-        is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
+        With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties.
+        `cells` is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
         """
         schema, P = self.schema, len(people)
         V, F = int(schema.offsets[-1]), len(schema.features)

@@ -14,7 +14,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 # No liberties with arithmetic: one kernel is compiled into several others, and where products may be fused or sums
 # re-ordered, each copy may round differently. Plans would then depend on which copy ran, so on what was cached before.
-_EXACT = {"cache": True, "nogil": True, "error_model": "numpy"}
+_EXACT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: Kernel) -> Kernel:
@@ -37,7 +37,7 @@ def summing(function: Kernel) -> Kernel:
     return cast(Kernel, numba.njit(**_EXACT, **_UNCOUNTED, fastmath={"reassoc"})(function))
 
 
-_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+_UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
 
 def _drop_stale_machine_code(folder: Path) -> None:

@@ -102,9 +102,7 @@ def _guess(t: Tables, net: SharedNet, g: Guides, p: int, present: float, codes: 
 
 
 @lean
-def _pick(
-    t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: NDArray[np.int32]
-) -> int:
+def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: NDArray[np.int32]) -> int:
     """Choose up to `wanted` candidates greedily by expected gain, each counting on those before it; out [wanted, F]."""
     present = shared_log_odds(t, net, p, t.start[p], s.hidden)
     weights, lowest = t.weights[p], g.lowest[p]

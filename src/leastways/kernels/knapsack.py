@@ -33,9 +33,7 @@ class Items(NamedTuple):
     def room(cls, F: int) -> Items:
         """Make room for the moves of F features."""
         n = COARSE * F
-        return cls(
-            np.empty(F + 1, np.int64), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-        )
+        return cls(np.empty(F + 1, np.int64), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
 
 
 @lean
@@ -182,7 +180,7 @@ def _nearest_reaching(
     least: float,
     step: int,
 ) -> int:
-    """Return the code nearest to `own` on one side (step -1 or 1) whose lift is at least `least`; -1 if there is none."""
+    """Return the code nearest to `own` on one side (step -1 or 1) whose lift is at least `least`, or -1."""
     k = 0 if step > 0 else n - 1
     while 0 <= k < n and (choices[k] - own) * step <= 0:
         k += step

@@ -176,7 +176,9 @@ def set_score(
 
 def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> dict[str, Any]:
     """Twin of `describe_sets` for one person with at least one option, from a table whose rows are all filled."""
-    rows = np.array([[t.cells[t.place[p, t.offsets[f] + c]] for f, c in enumerate(state)] for state in codes])  # [n, F, M]
+    rows = np.array(
+        [[t.cells[t.place[p, t.offsets[f] + c]] for f, c in enumerate(state)] for state in codes]
+    )  # [n, F, M]
     free = (t.scores[p] == 1)[None] & np.isfinite(rows) & np.isnan(t.given[p, 0])
     costs = np.where(free, 0.0, rows).sum(axis=1)
     ranked = np.where(np.isfinite(costs), np.array([objective_costs(t, p, c) for c in codes]), np.inf)

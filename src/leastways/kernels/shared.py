@@ -55,9 +55,7 @@ def _read(outer: NDArray[np.float64], hidden: NDArray[np.float64]) -> float:
 
 
 @lean
-def shared_log_odds(
-    t: Tables, net: SharedNet, p: int, codes: NDArray[np.int32], hidden: NDArray[np.float64]
-) -> float:
+def shared_log_odds(t: Tables, net: SharedNet, p: int, codes: NDArray[np.int32], hidden: NDArray[np.float64]) -> float:
     """Return the surrogate's log-odds of a state, up to a constant; hidden [H] is scratch."""
     copy(net.bias, hidden)
     for f in range(codes.shape[0]):

@@ -34,7 +34,9 @@ def learn_once(
     """Ask the model about training rows and moves around them, and fit the surrogate that all people share."""
     check_guided(searcher, "distill")
     if queries < 100:
-        raise SettingError(f"distill={queries} is too few queries to learn a model from; give 100 or more, or 0 for none.")
+        raise SettingError(
+            f"distill={queries} is too few queries to learn a model from; give 100 or more, or 0 for none."
+        )
     rows = np.random.default_rng(seed).permutation(len(frame))[:_ROWS]
     crowd = People.check(cost_model.schema, frame.iloc[np.sort(rows)], None)
     if not len(crowd.encoded):

@@ -319,8 +319,14 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         distilled = getattr(self, "distilled_", None)
         learned = {} if distilled is None else {"distill_rows": distilled.queries}
         target = plain(self.target)
-        return numbers | aim | limit | learned | {
-            "method": repr(as_searcher(self.method)),
-            "costs": repr(CostDistribution.of(self.costs)),
-            "target": target if isinstance(target, str | int | float) else repr(target),
-        }
+        return (
+            numbers
+            | aim
+            | limit
+            | learned
+            | {
+                "method": repr(as_searcher(self.method)),
+                "costs": repr(CostDistribution.of(self.costs)),
+                "target": target if isinstance(target, str | int | float) else repr(target),
+            }
+        )
