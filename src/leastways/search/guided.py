@@ -54,7 +54,7 @@ class GuidedRun:
         P, F, M, B = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.budget
         V = t.allowed.shape[1]
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
-        self.most_rounds = max(_CALLS, -(-B // self.round) + 2)
+        self.most_rounds = max(_CALLS, -(-B // self.round))
         columns = np.zeros(F + 1, np.int64)
         D = columns_of(t, columns)
         self.net = nothing_shared(F) if problem.shared is None else problem.shared
@@ -127,12 +127,12 @@ class GuidedRun:
 
     def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
         self.first = None
-        new = np.empty(len(first.people), np.bool_)
-        enter_seen(self.guides, first.people, first.codes, new)
-        people, codes = first.people[new], first.codes[new]
-        starts = np.searchsorted(people, people)  # rows of one person stand together
-        within = np.arange(len(people)) - starts < left[people]
-        return Questions(people[within], codes[within])
+        starts = np.searchsorted(first.people, first.people)  # rows of one person stand together
+        within = np.arange(len(first.people)) - starts < left[first.people]  # what is remembered has room for no more
+        people, codes = first.people[within], first.codes[within]
+        new = np.empty(len(people), np.bool_)
+        enter_seen(self.guides, people, codes, new)
+        return Questions(people[new], codes[new])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep what was accepted, and learn."""
