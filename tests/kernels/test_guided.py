@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.costs import CostDistribution
@@ -47,6 +48,28 @@ def test_the_choice_from_a_pool_is_near_the_best_and_no_swap_helps(seed: int) ->
     for place in range(len(chosen)):
         for other in set(range(A)) - set(chosen.tolist()):
             assert reference.swap_gain(costs[chosen], place, costs[other], weights, TOP) <= 1e-9
+
+
+def satisfied_share(costs: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """The share of samples that some member [n, M] serves below the step of a scale with slope 0.01 and step 1."""
+    return float(weights[(costs < 1).any(axis=0)].sum())
+
+
+@given(st.integers(0, 2**32))
+def test_a_choice_by_satisfaction_serves_as_many_as_the_pool_where_all_fit(seed: int) -> None:
+    """And adding an option never raises the objective; of two sets, the one that satisfies more has the lower."""
+    draw = np.random.default_rng(seed)
+    A, M = int(draw.integers(1, 9)), int(draw.integers(1, 40))
+    raw = np.where(draw.random((A, M)) < 0.2, np.inf, draw.integers(0, 20, (A, M)) / 10)
+    costs = np.array([reference.scaled(row, TOP, 0.01, 1.0, 1.0) for row in raw])
+    weights, top = np.full(M, 1 / M), 0.01 * (TOP + TIE) + 1.0
+    chosen = choose_from_pool(costs, weights, A, top)
+    assert satisfied_share(costs[chosen], weights) == satisfied_share(costs, weights)
+    values = [reference.emc(costs[:n], weights, top) for n in range(A + 1)]
+    assert (np.diff(values) <= 0).all()
+    a, b = (costs[draw.random(A) < share] for share in (0.3, 0.7))
+    if satisfied_share(a, weights) > satisfied_share(b, weights) + 1e-9:
+        assert reference.emc(a, weights, top) < reference.emc(b, weights, top)
 
 
 @settings(max_examples=10)
@@ -112,6 +135,24 @@ def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
         asked = run.guides.asked[p, : run.guides.n_asked[p]]
         assert len(np.unique(asked, axis=0)) == len(asked)
         assert not (asked == t.start[p]).all(axis=1).any()
+
+
+def test_one_person_takes_at_most_twelve_rounds() -> None:
+    """One call about the person as they are, twelve rounds, and one more for an earlier plan."""
+    data = lw.datasets.load_credit(n=1500)
+    people = data.people[data.model(data.people) < 0.5].head(30)  # type: ignore[misc]
+    rec = lw.Recourse(data.model, data.schema(), n_costs=100).fit(data.frame)
+    assert rec.budget == 200
+    spent, calls = [], []
+    for label in people.index:
+        plans = rec.recommend(people.loc[[label]])
+        again = rec.recommend(people.loc[[label]], warm_start=plans)
+        assert plans.settings["model_calls"] <= 13
+        assert again.settings["model_calls"] <= 14
+        calls.append(plans.settings["model_calls"])
+        spent.append(plans.summary["queries"].iloc[0])
+    assert max(calls) == 13
+    assert np.median(spent) > 150, "few rounds must not mean that the budget is left unused"
 
 
 @pytest.mark.parametrize("budget", [60, 200])

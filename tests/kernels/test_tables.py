@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leastways.costs import CostDistribution
 from leastways.kernels import reference
-from leastways.kernels.tables import TIE, Tables, bounded, charged, fill_row, objective_costs, reachable
+from leastways.kernels.tables import TIE, Tables, bounded, charged, fill_row, objective_costs, reachable, scaled, top_of
 from tests.worlds import make_problem, make_world, seeds
 
 
@@ -56,8 +56,10 @@ def test_costs_of_states_equal_the_twin(seed: int, state_seed: int) -> None:
     out = np.empty(t.alpha.shape[1])
     for p in range(0, len(t.start), 3):
         codes = np.array([draw.integers(0, n) for n in t.used[p]], dtype=np.int32)
-        objective_costs(t, p, codes, out)
-        np.testing.assert_allclose(out, reference.objective_costs(t, p, codes), rtol=1e-12)
+        for scale in (t, t._replace(slope=0.01, step=1.0, step_at=0.3)):
+            objective_costs(scale, p, codes, out)
+            np.testing.assert_allclose(out, reference.objective_costs(scale, p, codes), rtol=1e-12)
+            assert (out <= top_of(scale)).all()
         charged(t, p, codes, out)
         raw = np.sum([t.cells[t.place[p, t.offsets[f] + c]] for f, c in enumerate(codes)], axis=0)
         np.testing.assert_allclose(out, raw, atol=len(codes) * TIE)
@@ -104,6 +106,22 @@ def test_bounded_keeps_order_and_equals_its_twin(costs: list[float], ceiling: fl
     assert (ours <= ceiling + TIE).all()
     np.testing.assert_allclose(ours, reference.bounded(ordered, ceiling), rtol=1e-12)
     np.testing.assert_array_equal(ours[ordered <= ceiling], ordered[ordered <= ceiling])
+
+
+@given(
+    st.lists(st.floats(0, 20) | st.just(float("inf")), min_size=2, max_size=30),
+    st.floats(0.1, 5),
+    st.sampled_from([(1.0, 0.0, np.inf), (0.01, 1.0, 1.0), (0.01, 1.0, 0.0), (0.5, 2.0, 3.0)]),
+)
+def test_the_objectives_scale_keeps_order_and_equals_its_twin(
+    costs: list[float], ceiling: float, scale: tuple[float, float, float]
+) -> None:
+    ordered = np.sort(np.array([*costs, scale[2]]))
+    ours = np.array([scaled(c, ceiling, *scale) for c in ordered])
+    assert (np.diff(ours) >= 0).all()
+    np.testing.assert_allclose(ours, reference.scaled(ordered, ceiling, *scale), rtol=1e-12)
+    slope, step, step_at = scale
+    assert ((ours >= step) == (ordered >= step_at))[ordered > 0].all() or step == 0
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

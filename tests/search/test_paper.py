@@ -12,20 +12,24 @@ from leastways.datasets import Dataset
 
 # The paper's Table 1, rows COLS: FS@1, Cov.
 PAPER = {"adult_binary": (72.57, 76.07), "compas_binary": (82.23, 82.23)}
-# What the first version of the oracle found, person by person, for the hidden functions of seed 1000: FS@1.
-ORACLE = {"adult_binary": 86.25, "compas_binary": 83.91}
+# FS@1 for the hidden functions of seed 1000: without noise, as the first version of the oracle found, person by person;
+# and with it. (With the noise of that first version, 0.05 apart at most, one person in each set was decided otherwise.)
+ORACLE = {("adult_binary", 0.0): 86.11, ("compas_binary", 0.0): 84.11}
+ORACLE |= {("adult_binary", 0.01): 86.11, ("compas_binary", 0.01): 84.11}
 
 
 @pytest.mark.real_data
+@pytest.mark.parametrize("noise_std", [0.0, 0.01])
 @pytest.mark.parametrize("load", [lw.datasets.load_adult_binary, lw.datasets.load_compas_binary])
-def test_the_best_there_is(load: Callable[[], Dataset]) -> None:
+def test_the_best_there_is(load: Callable[[], Dataset], noise_std: float) -> None:
     if not os.environ.get("LEASTWAYS_DATA"):
         pytest.skip("needs the public data: set LEASTWAYS_DATA to its folder")
     data = load()
-    truth = lw.simulate_people(data.people, data.schema(), data.frame, random_state=1000)
+    costs = lw.CostDistribution(noise_std=noise_std)
+    truth = lw.simulate_people(data.people, data.schema(), data.frame, costs=costs, random_state=1000)
     least = lw.metrics.oracle_people(data.model, truth, max_cost=1)
     satisfied = 100 * lw.metrics.fraction_satisfied(least["cost"].to_numpy())
-    assert satisfied == pytest.approx(ORACLE[data.name], abs=0.01)
+    assert satisfied == pytest.approx(ORACLE[data.name, noise_std], abs=0.01)
 
 
 @pytest.mark.real_data

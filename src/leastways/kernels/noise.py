@@ -18,7 +18,7 @@ from leastways.kernels.random import EDGES, GOLDEN, LAYER_BITS, RATIOS, UNIT, be
 
 _S11 = np.uint64(11)
 _LEAST_CONCENTRATION = 1e-3  # where noise_std exceeds what a Beta with that mean can have
-_NEAR = 0.4  # arguments within which the series below are right to 12 digits
+_NEAR = 0.4  # arguments within which the series below are right to 11 digits
 
 
 @lean
@@ -83,8 +83,10 @@ def _propose(
         inverse = 1.0 / (product * total * steepness)  # one division for three
         step = z[e] * (inverse * product * total)
         square = step * step
-        sine = step * (1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square * (1.0 / 5040.0))))
-        drop = square * (0.5 - square * (1.0 / 24.0 - square * (1.0 / 720.0 - square * (1.0 / 40320.0))))  # 1 - cosine
+        odd = 1.0 / 120.0 - square * (1.0 / 5040.0 - square * (1.0 / 362880.0))
+        even = 1.0 / 720.0 - square * (1.0 / 40320.0 - square * (1.0 / 3628800.0))
+        sine = step * (1.0 - square * (1.0 / 6.0 - square * odd))
+        drop = square * (0.5 - square * (1.0 / 24.0 - square * even))  # 1 - cosine
         slope = inverse * total * steepness * sine
         up, down = B * slope - drop, -A * slope - drop  # by how much sine and cosine grow, as shares
         near = max(abs(step), max(abs(up), abs(down))) < _NEAR

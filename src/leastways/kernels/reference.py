@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.random import EDGES, RATIOS
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import TIE, Tables
 
@@ -42,6 +43,74 @@ class Stream:
     def below(self, n: int) -> int:
         """Draw from 0 .. n-1."""
         return min(int(self.uniform() * n), n - 1)
+
+    def bits(self) -> int:
+        """Draw 64 bits."""
+        self.state = (self.state + _GOLDEN) & _MASK
+        return self.mix(self.state)
+
+    def normal(self) -> float:
+        """Draw from the standard normal distribution, by the ziggurat."""
+        while True:
+            bits = self.bits()
+            layer, u = bits & 255, ((bits >> 11) + 0.5) * 2.0**-52 - 1
+            x = u * EDGES[layer]
+            if abs(u) < RATIOS[layer]:
+                return float(x)
+            if layer == 0:
+                return math.copysign(self._tail(float(EDGES[1])), u)
+            outer, inner = (math.exp(-0.5 * (edge * edge - x * x)) for edge in (EDGES[layer], EDGES[layer + 1]))
+            if inner + self.uniform() * (outer - inner) < 1:
+                return float(x)
+
+    def _tail(self, edge: float) -> float:
+        while True:
+            x, y = -math.log(self.uniform()) / edge, -math.log(self.uniform())
+            if 2 * y >= x * x:
+                return edge + x
+
+    def log_gamma(self, shape: float) -> float:
+        """Draw the logarithm of a Gamma(shape, 1) variate: Marsaglia and Tsang (2000)."""
+        if shape < 1:
+            boost = math.log(self.uniform()) / shape
+            return self.log_gamma(shape + 1) + boost
+        d = shape - 1 / 3
+        while True:
+            x = self.normal()
+            v = (1 + x / math.sqrt(9 * d)) ** 3
+            if v > 0 and math.log(self.uniform()) < 0.5 * x * x + d * (1 - v + math.log(v)):
+                return math.log(d * v)
+
+    def beta(self, a: float, b: float) -> float:
+        """Draw from Beta(a, b)."""
+        x, y = self.log_gamma(a), self.log_gamma(b)
+        return 1 / (1 + math.exp(min(y - x, 700.0)))
+
+
+def noisy_draw(row_key: int, sample: int, mean: float, noise_std: float) -> float:
+    """Twin of `noisy_row` for one sample: a Beta variate by its angle, drawn from a normal at the mode."""
+    if mean <= 0:
+        return mean
+    size = mean * (1 - mean) / noise_std**2 - 1
+    stream = Stream(row_key, sample)
+    if min(mean, 1 - mean) * size < 1:
+        mean = min(mean, 1 - 1e-12)
+        size = max(mean * (1 - mean) / noise_std**2 - 1, 1e-3)
+        return stream.beta(mean * size, (1 - mean) * size)
+    A, B = 2 * mean * size - 1, 2 * (1 - mean) * size - 1
+    mode, precision = math.atan(math.sqrt(A / B)), math.sqrt(A) + math.sqrt(B)
+    first = Stream(row_key + 2 * sample * _GOLDEN & _MASK)
+    bits = first.bits()
+    layer, x = bits & 255, ((bits >> 11) + 0.5) * 2.0**-52 - 1
+    z = float(x * EDGES[layer]) if abs(x) < RATIOS[layer] else Stream(row_key, -1 - sample & _MASK).normal()
+    u = first.uniform()
+    while True:
+        theta = mode + z / precision
+        if 0 < theta < math.pi / 2:
+            higher = A * math.log(math.sin(theta) / math.sin(mode)) + B * math.log(math.cos(theta) / math.cos(mode))
+            if math.log(u) < higher + 0.5 * z * z:
+                return math.sin(theta) ** 2
+        z, u = stream.normal(), stream.uniform()
 
 
 def draw_profile(
@@ -97,10 +166,15 @@ def bounded(costs: Numbers, ceiling: float) -> Numbers:
     return np.where(costs <= ceiling, costs, ceiling + TIE * above)
 
 
+def scaled(costs: Numbers, ceiling: float, slope: float, step: float, step_at: float) -> Numbers:
+    """Twin of `scaled`, on arrays."""
+    return slope * bounded(costs, ceiling) + np.where(costs < step_at, 0.0, step)
+
+
 def objective_costs(t: Tables, p: int, codes: NDArray[np.int32]) -> Numbers:
     """Twin of `objective_costs`, from a table whose rows are all filled."""
     rows = [t.cells[t.place[p, t.offsets[f] + code]] for f, code in enumerate(codes)]
-    return bounded(np.sum(rows, axis=0), t.uncovered_cost)
+    return scaled(np.sum(rows, axis=0), t.uncovered_cost, t.slope, t.step, t.step_at)
 
 
 def emc(costs: Numbers, weights: Numbers, top: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
+from threadpoolctl import threadpool_limits
 
 from leastways.costs import CostSamples
 from leastways.kernels.propose import list_choices, perturb
@@ -111,8 +112,16 @@ def _inputs(samples: CostSamples, net: SharedNet, q: Questions) -> NDArray[np.fl
 
 
 def _evaluate(samples: CostSamples, net: SharedNet, q: Questions) -> NDArray[np.float64]:
-    hidden = _inputs(samples, net, q) @ net.inner + net.bias
-    return np.asarray(np.maximum(hidden, 0.0) @ net.outer)
+    with _one_thread():
+        hidden = _inputs(samples, net, q) @ net.inner + net.bias
+        return np.asarray(np.maximum(hidden, 0.0) @ net.outer)
+
+
+def _one_thread() -> threadpool_limits:
+    """Keep products of matrices to one thread: sums split among several round differently, so plans would depend on
+    their number; and where cores are busy, threads that wait for each other take thirty times as long.
+    """
+    return threadpool_limits(1, user_api="blas")
 
 
 def _fit(samples: CostSamples, q: Questions, odds: NDArray[np.float64], seed: int) -> SharedNet:
@@ -128,7 +137,7 @@ def _fit(samples: CostSamples, q: Questions, odds: NDArray[np.float64], seed: in
     fitted = MLPRegressor(
         hidden_layer_sizes=(_HIDDEN,), solver="lbfgs", alpha=1.0, max_iter=400, random_state=seed % 2**32
     )
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _one_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough is good enough: the doubt is measured
         fitted.fit(_inputs(samples, net, q), odds)
     # its last bias goes into the hidden layer: a unit that is always 1

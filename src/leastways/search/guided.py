@@ -128,12 +128,12 @@ class GuidedRun:
 
     def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
         self.first = None
-        new = np.empty(len(first.people), np.bool_)
-        enter_seen(self.guides, first.people, first.codes, new)
-        people, codes = first.people[new], first.codes[new]
-        starts = np.searchsorted(people, people)  # rows of one person stand together
-        within = np.arange(len(people)) - starts < left[people]
-        return Questions(people[within], codes[within])
+        starts = np.searchsorted(first.people, first.people)  # rows of one person stand together
+        within = np.arange(len(first.people)) - starts < left[first.people]  # what is remembered has room for no more
+        people, codes = first.people[within], first.codes[within]
+        new = np.empty(len(people), np.bool_)
+        enter_seen(self.guides, people, codes, new)
+        return Questions(people[new], codes[new])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep what was accepted, and learn."""

@@ -1,0 +1,139 @@
+"""`fit(X, distill=...)`: what it asks, what it keeps, and that plans with it keep every promise."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from leastways import COLS, Recourse, RecoursePlans
+from leastways.errors import DataError, ModelError, SettingError
+from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
+
+PEOPLE = refused(8)
+
+
+def distilled(model: Any = chance, queries: int = 400, **settings: Any) -> Recourse:
+    quick = {"n_options": 3, "budget": 20, "n_costs": 40} | settings
+    return Recourse(model, SCHEMA, **quick).fit(TRAIN, distill=queries)
+
+
+SHARED = distilled()
+
+
+@pytest.mark.parametrize("queries", [100, 333])
+def test_its_rows_are_counted_apart(queries: int) -> None:
+    rows = 0
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        nonlocal rows
+        rows += len(frame)
+        return chance(frame)
+
+    rec = distilled(model, queries)
+    spent = rows
+    assert 0 < spent <= queries
+    plans = rec.recommend(PEOPLE)
+    assert plans.settings["distill_rows"] == spent
+    assert (plans.summary["queries"] <= 20).all()
+    assert plans.summary["queries"].sum() == plans.settings["model_rows"] == rows - spent
+    assert RecoursePlans.from_json(plans.to_json()) == plans
+
+
+def test_options_hold_and_break_nothing() -> None:
+    plans = SHARED.recommend(PEOPLE)
+    assert (plans.summary["status"] == "found").all()
+    assert (chance(plans.options) >= 0.5).all()
+    for option in plans.options.to_dict("records"):
+        assert broken(SCHEMA, PEOPLE.loc[option["person"]].to_dict(), {n: option[n] for n in SCHEMA.names}) == []
+
+
+def objective(plans: RecoursePlans) -> float:
+    """The mean of what samples count, 1.5 where nothing serves them."""
+    summary = plans.summary
+    return float((summary["covered"] * summary["emc"].fillna(0) + 1.5 * (1 - summary["covered"])).mean())
+
+
+def test_it_helps_where_the_budget_is_small() -> None:
+    people = refused(60)
+    assert objective(SHARED.recommend(people)) < objective(recourse(budget=20).recommend(people))
+
+
+@settings(max_examples=15)
+@given(order=st.permutations(range(8)), cut=st.integers(1, 7))
+def test_plans_do_not_depend_on_the_company(order: list[int], cut: int) -> None:
+    whole = SHARED.recommend(PEOPLE)
+    shuffled = PEOPLE.iloc[order]
+    for part in (shuffled.iloc[:cut], shuffled.iloc[cut:]):
+        for plan in SHARED.recommend(part):
+            assert plan == whole[plan.person]
+
+
+def test_fitting_again_forgets_it() -> None:
+    rec = distilled()
+    rec.fit(TRAIN)
+    assert rec.distilled_ is None
+    plans = rec.recommend(PEOPLE)
+    assert "distill_rows" not in plans.settings
+    assert plans == recourse(budget=20).recommend(PEOPLE)
+    assert not plans.options.equals(SHARED.recommend(PEOPLE).options), "or the test shows nothing"
+
+
+def test_fitting_again_the_same_way_gives_the_same_plans() -> None:
+    assert distilled().recommend(PEOPLE) == SHARED.recommend(PEOPLE)
+
+
+def test_pickling_keeps_it() -> None:
+    back = pickle.loads(pickle.dumps(SHARED))
+    assert back.recommend(PEOPLE) == SHARED.recommend(PEOPLE)
+
+
+@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random", COLS(gain="paper")])
+def test_other_methods_make_no_use_of_it(method: Any) -> None:
+    with pytest.raises(SettingError, match=r'distill is for method="guided"; .* makes no use of it'):
+        distilled(method=method)
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (1, "distill=1 is too few queries to learn a model from; give 100 or more"),
+        (99, "distill=99 is too few"),
+        (-1, "distill must be a whole number of 0 or more, not -1"),
+        (2.5, "distill must be a whole number of 0 or more, not 2.5"),
+        (True, "distill must be a whole number of 0 or more, not True"),
+    ],
+)
+def test_bad_numbers_of_queries(queries: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        distilled(queries=queries)
+
+
+@pytest.mark.parametrize("fault", ["raise", "nan"])
+def test_a_model_that_fails(fault: str) -> None:
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        if fault == "raise":
+            raise RuntimeError("disk on fire")
+        return np.where(frame["age"] > 40, np.nan, chance(frame))
+
+    with pytest.raises(ModelError, match="disk on fire" if fault == "raise" else "nan as a probability"):
+        distilled(model)
+
+
+def test_a_failed_fit_leaves_nothing_of_the_last_one() -> None:
+    rec = distilled()
+    with pytest.raises(SettingError):
+        rec.fit(TRAIN, distill=5)
+    assert rec.distilled_ is None
+
+
+def test_no_row_within_the_schema() -> None:
+    bad = TRAIN.assign(age=TRAIN["age"] + 500)
+    with pytest.raises(DataError, match="distill: no row of the table is within the schema"):
+        Recourse(chance, SCHEMA).fit(bad, distill=200)

@@ -1,0 +1,130 @@
+"""The shared surrogate: kernels against numpy, and what fitting it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from leastways.kernels.shared import SharedNet, shared_lifts, shared_log_odds
+from leastways.search import Problem, Questions
+from leastways.search.distill import Distilled, _evaluate, distill
+from leastways.search.guided import nothing_shared
+from tests.worlds import judge_of, make_problem, make_world, seeds
+
+
+def made_net(problem: Problem, draw: np.random.Generator, hidden: int = 5) -> SharedNet:
+    """A network of random weights over the features of a problem."""
+    t = problem.samples.tables
+    F = t.start.shape[1]
+    columns = np.concatenate([[0], np.cumsum(np.where(t.ordered, 2, np.diff(t.offsets)))]).astype(np.int64)
+    K = int(columns[-1])
+    parts = draw.normal(size=(K, hidden)), draw.normal(size=hidden), draw.normal(size=hidden)
+    return SharedNet(columns, draw.normal(size=F), draw.uniform(0.5, 9, F), *parts, doubt=0.5)
+
+
+def states(problem: Problem, draw: np.random.Generator, n: int) -> Questions:
+    t = problem.samples.tables
+    people = draw.integers(0, problem.n_people, n)
+    changed = draw.random((n, t.start.shape[1])) < 0.5
+    codes = np.where(changed, draw.integers(0, t.used[people]), t.start[people]).astype(np.int32)
+    return Questions(people, codes)
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_log_odds_equal_numpys(seed: int) -> None:
+    world, draw = make_world(seed % 100, n=8), np.random.default_rng(seed)
+    problem, _ = make_problem(world, world.frame, n_samples=2)
+    net, asked = made_net(problem, draw), states(problem, draw, 30)
+    t, hidden = problem.samples.tables, np.empty(5)
+    ours = [shared_log_odds(t, net, p, codes, hidden) for p, codes in zip(*asked, strict=True)]
+    np.testing.assert_allclose(ours, _evaluate(problem.samples, net, asked), rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_lifts_are_those_of_single_moves(seed: int) -> None:
+    world, draw = make_world(seed % 100, n=4), np.random.default_rng(seed)
+    problem, _ = make_problem(world, world.frame, n_samples=2)
+    net, t = made_net(problem, draw), problem.samples.tables
+    present, lift = np.empty(4), np.full(t.allowed.shape, np.nan)
+    shared_lifts(t, net, present, lift, np.empty(5), np.empty(5))
+    np.testing.assert_allclose(present, _evaluate(problem.samples, net, Questions(np.arange(4), t.start)), atol=1e-9)
+    for p in range(4):
+        moves = [(f, j) for f, j in np.ndindex(t.start.shape[1], int(t.used[p].max())) if j < t.used[p, f]]
+        for f, j in moves:
+            slot = t.offsets[f] + j
+            if j == t.start[p, f] or not t.allowed[p, slot]:
+                assert np.isnan(lift[p, slot]), "only moves that the person may make are written"
+                continue
+            codes = t.start[p].copy()
+            codes[f] = j
+            moved = _evaluate(problem.samples, net, Questions(np.array([p]), codes[None]))[0]
+            assert lift[p, slot] == pytest.approx(moved - present[p], abs=1e-9)
+
+
+def test_a_model_that_was_not_distilled_says_nothing() -> None:
+    world = make_world(1, n=4)
+    problem, _ = make_problem(world, world.frame, n_samples=2)
+    t, none = problem.samples.tables, np.empty(0)
+    present, lift = np.ones(4), np.zeros(t.allowed.shape)
+    shared_lifts(t, nothing_shared(t.start.shape[1]), present, lift, none, none)
+    assert not present.any()
+    assert not lift.any()
+
+
+def learn(queries: int, seed: int = 0, n: int = 60) -> tuple[Problem, Distilled, list[Questions], Any]:
+    world = make_world(3, n=n)
+    problem, encoded = make_problem(world, world.frame, n_samples=1)
+    judge, asked = judge_of(world, encoded), []
+
+    def ask(questions: Questions) -> NDArray[np.float64]:
+        asked.append(questions)
+        answers: NDArray[np.float64] = judge(questions)[0]
+        return answers
+
+    return problem, distill(problem.samples, ask, 0.5, queries, seed), asked, judge
+
+
+@pytest.mark.parametrize("queries", [100, 300, 1001])
+def test_it_asks_what_it_may_and_says_how_much(queries: int) -> None:
+    problem, learned, asked, _ = learn(queries)
+    rows = sum(len(q.people) for q in asked)
+    assert learned.queries == rows <= queries
+    assert rows >= 0.9 * queries
+    t = problem.samples.tables
+    for people, codes in asked:
+        assert ((codes >= 0) & (codes < t.used[people])).all()
+        assert t.allowed[people[:, None], t.offsets[:-1] + codes].all(), "only what people may do is asked about"
+
+
+def test_what_was_learned_tells_yes_from_no() -> None:
+    problem, learned, _, judge = learn(600)
+    fresh = states(problem, np.random.default_rng(99), 500)
+    truth = judge(fresh)[0]
+    odds = np.log(truth / (1 - truth))
+    guess = _evaluate(problem.samples, learned.net, fresh)
+    near = np.abs(odds) < 4
+    assert np.corrcoef(guess[near], odds[near])[0, 1] > 0.95
+    assert ((guess >= 0) == (truth >= 0.5)).mean() > 0.9
+    assert 0 < learned.net.doubt < 2
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    nets = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            nets.append(learn(300)[1].net)
+    for a, b in zip(*nets, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_seeds_matter() -> None:
+    first, second, again = (learn(200, seed)[1].net.inner for seed in (0, 1, 0))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, second)
