@@ -27,9 +27,9 @@ def words(frame):
 def broken(frame):
     raise ValueError("the bank's computer is down")
 
-def fails_on_cooks(frame):
+def fails_on_old_cooks(frame):
     answer = approve(frame)
-    answer[frame["job title"] == "cook"] = np.nan
+    answer[(frame["job title"] == "cook") & (frame["age"] > 50)] = np.nan
     return answer
 """
 

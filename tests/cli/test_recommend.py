@@ -197,10 +197,12 @@ def test_a_model_that_fails(bank: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_that_fails_for_some(bank: Path, tmp_path: Path) -> None:
-    result = recommend(bank, tmp_path / "p.json", model="bank_rule:fails_on_cooks")
+    result = recommend(bank, tmp_path / "p.json", model="bank_rule:fails_on_old_cooks")
     assert result.exit_code == 4
     assert "the model failed for" in result.stderr
-    assert "cook" in set(lw.RecoursePlans.from_json(tmp_path / "p.json").failed_rows["job title"])
+    plans = lw.RecoursePlans.from_json(tmp_path / "p.json")
+    assert set(plans.failed_rows["job title"]) == {"cook"}
+    assert {"invalid_input", "found"} <= set(plans.summary["status"])
 
 
 def test_same_seed_same_file(bank: Path, tmp_path: Path) -> None:
