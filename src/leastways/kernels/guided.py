@@ -77,6 +77,7 @@ def _make_candidates(
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
             found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], items, s.codes[n])
+            found = found or g.n_valid[p] == 0  # with no yes so far, the most promising state is worth a question
             if found:
                 state, found = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
                 found = found and not same_state(s.codes[n], t.start[p])
@@ -114,14 +115,8 @@ def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, want
         s.lowest[m] = lowest[m]
     made = 0
     while made < wanted:
-        best = 0.0
-        pick = -1
-        for c in range(n):  # values only fall as others are picked, so a stale one is an upper bound
-            if s.value[c] > best:
-                s.value[c] = s.chance[c] * add_gain(s.costs[c], s.lowest, weights)
-                if s.value[c] > best:
-                    best, pick = s.value[c], c
-        if pick < 0 or best <= LEAST_GAIN:
+        pick = _likeliest(s, n) if made == 0 and g.n_valid[p] == 0 else _most_gaining(s, n, weights)
+        if pick < 0:
             break
         s.value[pick] = -1.0
         if not is_new(g.seen[p], state_hash(s.codes[pick]), True):  # two first moves that the rules made one
@@ -132,6 +127,28 @@ def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, want
         for m in range(s.lowest.shape[0]):
             s.lowest[m] -= likely * max(s.lowest[m] - costs[m], 0.0)
     return made
+
+
+@lean
+def _likeliest(s: Scratch, n: int) -> int:
+    """Return the candidate with the best chance, of those that gain anything: a dear yes is better than none."""
+    pick = -1
+    for c in range(n):
+        if s.value[c] > LEAST_GAIN and (pick < 0 or s.chance[c] > s.chance[pick]):
+            pick = c
+    return pick
+
+
+@lean
+def _most_gaining(s: Scratch, n: int, weights: NDArray[np.float64]) -> int:
+    """Return the candidate with the largest expected gain, -1 if there is none."""
+    best, pick = LEAST_GAIN, -1
+    for c in range(n):  # values only fall as others are picked, so a stale one is an upper bound
+        if s.value[c] > best:
+            s.value[c] = s.chance[c] * add_gain(s.costs[c], s.lowest, weights)
+            if s.value[c] > best:
+                best, pick = s.value[c], c
+    return pick
 
 
 @lean

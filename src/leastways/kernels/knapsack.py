@@ -153,7 +153,8 @@ def knapsack(
 ) -> bool:
     """Find the cheapest state for sample m that the surrogate accepts: a Lagrangian sweep, then trimming.
 
-    A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`.
+    A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`;
+    `out` is then the one that comes nearest, whatever it costs.
     """
     _price_items(t, p, m, items)
     start = t.start[p]

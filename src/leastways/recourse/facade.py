@@ -72,7 +72,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         See `objective`.
     time_limit : float, optional
         Seconds that `recommend` may search. People whose search was cut short keep what was found by then, with the
-        status `partial`; such plans depend on the speed of the machine.
+        status `partial`, or `none_found` if that is nothing; such plans depend on the speed of the machine.
     random_state : int
         Same seed, same plans, whatever the batch, order or process.
 
