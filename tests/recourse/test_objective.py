@@ -68,7 +68,10 @@ def test_settings_are_recorded() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "satisfactoin"}, "objective must be one of 'emc', 'satisfaction', not 'satisfactoin'. Did you mean"),
+        (
+            {"objective": "satisfactoin"},
+            "one of 'emc', 'satisfaction', not 'satisfactoin'. Did you mean 'satisfaction'",
+        ),
         ({"objective": None}, "objective must be one of 'emc', 'satisfaction', not None"),
         ({"objective": 1}, "objective must be one of 'emc', 'satisfaction', not 1"),
         ({"satisfied_below": -0.5}, "satisfied_below must be a number from 0 to .*, not -0.5"),

@@ -25,7 +25,7 @@ def made_net(problem: Problem, draw: np.random.Generator, hidden: int = 5) -> Sh
     columns = np.concatenate([[0], np.cumsum(np.where(t.ordered, 2, np.diff(t.offsets)))]).astype(np.int64)
     K = int(columns[-1])
     parts = draw.normal(size=(K, hidden)), draw.normal(size=hidden), draw.normal(size=hidden)
-    return SharedNet(columns, draw.normal(size=F), draw.uniform(0.5, 9, F), *parts, doubt=0.5)
+    return SharedNet(columns, draw.normal(size=(F,)), draw.uniform(0.5, 9, (F,)), *parts, doubt=0.5)
 
 
 def states(problem: Problem, draw: np.random.Generator, n: int) -> Questions:
