@@ -83,3 +83,13 @@ def test_settings_are_recorded() -> None:
 def test_bad_values_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         recourse(**settings)
+
+
+def test_such_plans_can_be_certified() -> None:
+    """The bound is on EMC, so it holds whatever was aimed at."""
+    rec = recourse(objective="satisfaction", satisfied_below=0.4)
+    certified = rec.certify(rec.recommend(PEOPLE))
+    for plan in certified:
+        assert plan.certificate is not None
+        cost = plan.covered * plan.emc + 1.5 * (1 - plan.covered)
+        assert 0 < plan.certificate.bound <= plan.certificate.objective <= cost + 1e-9
