@@ -120,7 +120,7 @@ def test_the_objectives_scale_keeps_order_and_equals_its_twin(
     ours = np.array([scaled(c, ceiling, *scale) for c in ordered])
     assert (np.diff(ours) >= 0).all()
     np.testing.assert_allclose(ours, reference.scaled(ordered, ceiling, *scale), rtol=1e-12)
-    slope, step, step_at = scale
+    _, step, step_at = scale
     assert ((ours >= step) == (ordered >= step_at))[ordered > 0].all() or step == 0
 
 

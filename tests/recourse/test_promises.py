@@ -14,6 +14,7 @@ from leastways import COLS, PCOLS, LocalSearch, RandomSearch, Recourse
 from tests.recourse.bank import broken, worlds
 
 METHODS = [
+    "guided",
     "cols",
     "pcols",
     "ls",
@@ -69,7 +70,7 @@ def test_options_are_accepted_and_break_nothing(world: Any, method: Any, budget:
     assert summary["status"][~found].isin(["none_found", "none_exists", "already_positive"]).all()
 
 
-@pytest.mark.parametrize("method", METHODS[:4])
+@pytest.mark.parametrize("method", METHODS[:5])
 @given(world=worlds(), order=st.permutations(range(6)), cut=st.integers(1, 5))
 @many
 def test_a_person_gets_the_same_plan_in_any_company(world: Any, method: str, order: list[int], cut: int) -> None:

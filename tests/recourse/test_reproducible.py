@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pandas as pd
 import pytest
 
 from leastways.recourse import facade
-from tests.recourse.bank import recourse, refused
+from tests.recourse.bank import TRAIN, recourse, refused
 
 PEOPLE = refused(8)
 CODE = """
@@ -20,7 +22,7 @@ print(recourse(method={method!r}, random_state=5).recommend(refused(8)).to_json(
 """
 
 
-@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+@pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_another_process_gives_the_same_plans(method: str) -> None:
     here = recourse(method=method, random_state=5).recommend(PEOPLE).to_json()
     there = subprocess.run(
@@ -29,19 +31,52 @@ def test_another_process_gives_the_same_plans(method: str) -> None:
     assert there.stdout.strip() == here
 
 
-def test_the_size_of_a_chunk_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = recourse().recommend(PEOPLE)
+FRESH = """
+from tests.recourse.test_reproducible import everything
+print(everything())
+"""
+
+
+def everything() -> str:
+    """Plans by kernels of every kind, as text."""
+    rec = recourse(random_state=5, budget=20)
+    shared = rec.fit(TRAIN, distill=300).recommend(PEOPLE)
+    aims: list[dict[str, Any]] = [{}, {"objective": "satisfaction", "satisfied_below": 0.3}, {"method": "cols"}]
+    plans = [recourse(random_state=5, **aim).recommend(PEOPLE) for aim in aims]
+    return "|".join(p.to_json() for p in [shared, *plans])
+
+
+def test_kernels_compiled_afresh_give_the_same_plans(tmp_path: Path) -> None:
+    """Machine code that was read from disk must do to the last bit what newly made code does."""
+    here = everything()
+    there = subprocess.run(
+        [sys.executable, "-c", FRESH],
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )
+    assert there.stdout.strip() == here
+    made = {p.name.split(".")[0].rsplit("-", 1)[0] for p in tmp_path.rglob("*.nbi")}
+    assert {"guided", "tables"} <= made, "the folder was not used, so nothing was compiled afresh"
+
+
+@pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
+def test_the_size_of_a_chunk_changes_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = recourse(method=method).recommend(PEOPLE)
     monkeypatch.setattr(facade, "_CHUNK_BYTES", 1)  # one person at a time
-    single = recourse().recommend(PEOPLE)
+    single = recourse(method=method).recommend(PEOPLE)
     assert single.settings["model_calls"] > whole.settings["model_calls"]
     pd.testing.assert_frame_equal(single.options, whole.options)
     pd.testing.assert_frame_equal(single.summary, whole.summary)
 
 
-def test_seeds_matter() -> None:
-    first, second = (recourse(random_state=seed).recommend(PEOPLE) for seed in (0, 1))
+@pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
+def test_seeds_matter(method: str) -> None:
+    first, second = (recourse(method=method, random_state=seed).recommend(PEOPLE) for seed in (0, 1))
     assert not first.options.equals(second.options)
-    assert recourse(random_state=1).recommend(PEOPLE) == second
+    assert recourse(method=method, random_state=1).recommend(PEOPLE) == second
 
 
 def test_labels_do_not_matter_but_rows_do() -> None:

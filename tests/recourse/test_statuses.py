@@ -55,7 +55,7 @@ def test_none_exists_for_one_who_is_at_the_end_of_what_they_would_change() -> No
     assert "none_exists" not in statuses(plans)[1:] or (people["school"][1:] == "high").any()
 
 
-@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+@pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_none_found_within_the_budget(method: str) -> None:
     plans = recourse(lambda frame: np.zeros(len(frame)), method=method).recommend(PEOPLE)
     assert statuses(plans) == ["none_found"] * 6
@@ -69,7 +69,7 @@ def test_a_budget_of_one_asks_only_about_the_person() -> None:
     assert plans.settings["model_rows"] == 6
 
 
-@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+@pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_rules_that_leave_no_way_end_the_search(method: str) -> None:
     """Ageing a year would take a million more of income: no proposal is ever made, so nothing is asked."""
     schema = SCHEMA.update(rules=[Linked("age", requires="income", at_least=1e6)])
@@ -179,7 +179,7 @@ def test_a_model_that_fails_on_one_person_as_they_are(fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", ["raise", "nan", "shape"])
-@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random"])
+@pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_a_model_that_starts_failing_keeps_what_was_found(method: str, fault: str) -> None:
     """From the fourth call on, rows of men fail: they keep their options, women go on."""
     calls = 0

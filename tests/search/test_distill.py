@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from sklearn.neural_network import MLPRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from leastways.kernels.shared import SharedNet, shared_lifts, shared_log_odds
 from leastways.search import Problem, Questions
@@ -24,7 +25,7 @@ def made_net(problem: Problem, draw: np.random.Generator, hidden: int = 5) -> Sh
     columns = np.concatenate([[0], np.cumsum(np.where(t.ordered, 2, np.diff(t.offsets)))]).astype(np.int64)
     K = int(columns[-1])
     parts = draw.normal(size=(K, hidden)), draw.normal(size=hidden), draw.normal(size=hidden)
-    return SharedNet(columns, draw.normal(size=F), draw.uniform(0.5, 9, F), *parts, doubt=0.5)
+    return SharedNet(columns, draw.normal(size=(F,)), draw.uniform(0.5, 9, (F,)), *parts, doubt=0.5)
 
 
 def states(problem: Problem, draw: np.random.Generator, n: int) -> Questions:
@@ -115,13 +116,31 @@ def test_what_was_learned_tells_yes_from_no() -> None:
     assert 0 < learned.net.doubt < 2
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
-    nets = []
-    for threads in (1, 2):
-        with threadpool_limits(threads, user_api="blas"):
-            nets.append(learn(300)[1].net)
-    for a, b in zip(*nets, strict=True):
-        np.testing.assert_array_equal(a, b)
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_it_is_fitted_on_one_thread_and_the_model_asked_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large products come out otherwise on several threads, and plans with them."""
+    fitting, asking = [], []
+
+    class Watched(MLPRegressor):  # type: ignore[misc]
+        def fit(self, X: Any, y: Any) -> Any:
+            fitting.append(blas_threads())
+            return super().fit(X, y)
+
+    def answer(frame: Any) -> NDArray[np.float64]:
+        asking.append(blas_threads())
+        return np.asarray(frame["age"].to_numpy() / 60.0)
+
+    world = make_world(3)
+    problem, encoded = make_problem(world, world.frame, n_samples=1)
+    monkeypatch.setattr("leastways.search.distill.MLPRegressor", Watched)
+    with threadpool_limits(2, user_api="blas"):
+        decode = world.schema.decode
+        distill(problem.samples, lambda q: answer(decode(q.codes, encoded, q.people)), 0.5, 100, 0)
+    assert fitting == [{1}] * 3
+    assert asking == [{2}] * 2
 
 
 def test_seeds_matter() -> None:

@@ -110,6 +110,4 @@ def test_guided_with_100_queries_is_not_below_cols_with_1000_on_a_forest() -> No
         lw.Recourse(model, schema, method, n_options=10, budget=budget, n_costs=200).fit(train).recommend(people)
         for method, budget in (("guided", 100), (lw.COLS(), 1000))
     )
-    check_not_below(
-        ours, theirs, lambda seed: lw.simulate_people(people, schema, train, random_state=seed), draws=8
-    )
+    check_not_below(ours, theirs, lambda seed: lw.simulate_people(people, schema, train, random_state=seed), draws=8)

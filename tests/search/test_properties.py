@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from leastways.kernels import reference
 from leastways.kernels.tables import TIE, Tables, fill_row
-from leastways.search import COLS, PCOLS, LocalSearch, RandomSearch, Searcher, run_search
+from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, run_search
 from leastways.search.cols import ColsRun
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 SEARCHERS: list[Searcher] = [
+    Guided(),
     COLS(),
     COLS(gain="paper", proposals="paper"),
     PCOLS(runs=3),

@@ -1,0 +1,156 @@
+"""Earlier plans as a start: what they offered is asked first, within the budget, and nothing is lost by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from leastways import COLS, Preferences, Recourse, RecoursePlans
+from leastways.errors import SettingError
+from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
+
+PEOPLE = refused(8)
+OLD = recourse(budget=60).recommend(PEOPLE)
+
+
+class Watched:
+    """The bank's model, and every call it was asked."""
+
+    def __init__(self, harder: float = 0.0) -> None:
+        self.harder = harder
+        self.calls: list[pd.DataFrame] = []
+
+    def __call__(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        self.calls.append(frame.copy())
+        return np.clip(chance(frame) - self.harder, 0, 1)
+
+
+def states(frame: pd.DataFrame) -> set[tuple[Any, ...]]:
+    return set(frame[list(SCHEMA.names)].itertuples(index=False, name=None))
+
+
+def objective(plans: RecoursePlans) -> pd.Series[float]:
+    """What samples count on average, by person: 1.5 where nothing serves them."""
+    summary = plans.summary
+    return summary["covered"] * summary["emc"].fillna(0) + 1.5 * (1 - summary["covered"])
+
+
+def test_what_was_offered_is_asked_first() -> None:
+    model = Watched()
+    plans = recourse(model, budget=30).recommend(PEOPLE, warm_start=OLD)
+    assert states(model.calls[0]) == states(PEOPLE)
+    assert states(model.calls[1]) == states(OLD.options)
+    assert (plans.summary["queries"] <= 30).all()
+    assert plans.summary["queries"].sum() == plans.settings["model_rows"] == sum(map(len, model.calls))
+
+
+def test_what_was_asked_first_is_not_asked_again() -> None:
+    for label in PEOPLE.index:
+        model = Watched()
+        recourse(model, budget=40).recommend(PEOPLE.loc[[label]], warm_start=OLD)
+        asked = pd.concat(model.calls)[list(SCHEMA.names)]
+        assert len(asked) > 5
+        assert not asked.duplicated().any()
+
+
+@pytest.mark.parametrize("budget", [3, 4, 20])
+def test_the_budget_holds_however_much_was_offered(budget: int) -> None:
+    """Also where the earlier plan had far more options than there are questions now."""
+    rich = recourse(n_options=900, budget=901, method="random").recommend(PEOPLE)
+    assert rich.summary["n_options"].max() > 2 * 20 + 100
+    plans = recourse(budget=budget).recommend(PEOPLE, warm_start=rich)
+    assert (plans.summary["queries"] <= budget).all()
+    assert (plans.summary["status"] == "found").all()
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), budget=st.integers(4, 40))
+def test_a_plan_is_never_worse_than_the_one_it_started_from(seed: int, budget: int) -> None:
+    """With the same cost samples: all that was offered is in the pool that options are chosen from."""
+    n = 3
+    old = recourse(budget=25, random_state=seed).recommend(PEOPLE)
+    new = recourse(budget=max(budget, n + 1), random_state=seed).recommend(PEOPLE, warm_start=old)
+    assert (objective(new) <= objective(old) + 1e-5).all()
+    assert (chance(new.options) >= 0.5).all()
+
+
+def test_what_is_no_longer_accepted_is_not_offered() -> None:
+    model = Watched(harder=0.3)
+    plans = recourse(model, budget=60).recommend(PEOPLE, warm_start=OLD)
+    refused_now = states(OLD.options[chance(OLD.options) - 0.3 < 0.5])
+    assert refused_now
+    assert states(model.calls[1]) >= refused_now
+    assert not states(plans.options) & refused_now
+
+
+def test_what_is_no_longer_permitted_is_not_asked() -> None:
+    model = Watched()
+    moved = OLD.options.merge(PEOPLE, left_on="person", right_index=True, suffixes=("", "_now"))
+    by_income = moved[moved["income"] != moved["income_now"]]
+    assert 0 < len(by_income) < len(moved)
+    schema = SCHEMA.update(income={"direction": "fixed"})
+    rec = Recourse(model, schema, n_options=3, budget=30, n_costs=40).fit(TRAIN)
+    plans = rec.recommend(PEOPLE, warm_start=OLD)
+    assert states(model.calls[1]) == states(moved.drop(by_income.index))
+    assert not any(states(call) & states(by_income) for call in model.calls)
+    for option in plans.options.to_dict("records"):
+        assert broken(schema, PEOPLE.loc[option["person"]].to_dict(), {n: option[n] for n in SCHEMA.names}) == []
+
+
+def test_preferences_and_new_rows_decide_what_is_permitted() -> None:
+    """People moved on since the plan was made, and say what they would change."""
+    model = Watched()
+    older = PEOPLE.assign(age=PEOPLE["age"] + 15)
+    rec = recourse(model, budget=30)
+    rec.recommend(older, preferences=Preferences(editable=["income", "age"]), warm_start=OLD)
+    offered, now = OLD.options, older.loc[OLD.options["person"]].set_axis(OLD.options.index, axis=0)
+    fine = (offered[["school", "job"]] == now[["school", "job"]]).all(axis=1) & (offered["age"] >= now["age"])
+    assert states(model.calls[1]) == states(offered[fine]) or not fine.any()
+    assert not any(states(call) & states(offered[~fine]) for call in model.calls)
+
+
+def test_people_the_plans_do_not_know_and_plans_of_people_who_are_gone() -> None:
+    people = pd.concat([PEOPLE.head(3), refused(12).tail(4).set_axis(list("wxyz"), axis=0)])
+    plans, cold = recourse().recommend(people, warm_start=OLD), recourse().recommend(people)
+    assert plans.summary.index.equals(people.index)
+    for label in "wxyz":
+        assert plans[label] == cold[label]
+
+
+def test_the_company_does_not_matter() -> None:
+    together = recourse().recommend(PEOPLE, warm_start=OLD)
+    for label in PEOPLE.index[::3]:
+        assert recourse().recommend(PEOPLE.loc[[label]], warm_start=OLD)[label] == together[label]
+
+
+def test_plans_read_from_a_file_do_as_well() -> None:
+    back = RecoursePlans.from_json(OLD.to_json())
+    assert recourse().recommend(PEOPLE, warm_start=back) == recourse().recommend(PEOPLE, warm_start=OLD)
+
+
+@pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random", COLS(gain="paper")])
+def test_other_methods_make_no_use_of_it(method: Any) -> None:
+    with pytest.raises(SettingError, match=r'warm_start is for method="guided"; .* makes no use of it'):
+        recourse(method=method).recommend(PEOPLE, warm_start=OLD)
+
+
+@pytest.mark.parametrize("plans", [OLD.options, "plans.json", {}, 3])
+def test_only_plans_will_do(plans: Any) -> None:
+    with pytest.raises(SettingError, match=f"warm_start must be plans .* not {type(plans).__name__}"):
+        recourse().recommend(PEOPLE, warm_start=plans)
+
+
+def test_plans_of_another_table() -> None:
+    names = ["age", "income"]
+    narrow = TRAIN[names]
+    model = lambda f: (f["income"] / 9000).to_numpy()  # noqa: E731
+    schema = SCHEMA.infer(narrow)
+    other = Recourse(model, schema, n_options=3, budget=20, n_costs=10).fit(narrow).recommend(PEOPLE[names])
+    with pytest.raises(SettingError, match="warm_start: the plans were made with other columns"):
+        recourse().recommend(PEOPLE, warm_start=other)
