@@ -27,6 +27,7 @@ from leastways.kernels.surrogate import LEAST_SPREAD, chance, learn, lift_of, lo
 from leastways.kernels.tables import Tables, objective_costs, reachable, top_of
 
 _LEAST_CHANCE = 0.02  # the guess may be wrong
+_PATIENCE = 5  # rounds without a yes after which each begins with the likeliest state, whatever it costs
 
 
 @lean
@@ -115,7 +116,8 @@ def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, want
         s.lowest[m] = lowest[m]
     made = 0
     while made < wanted:
-        pick = _likeliest(s, n) if made == 0 and g.n_valid[p] == 0 else _most_gaining(s, n, weights)
+        in_need = made == 0 and g.n_valid[p] == 0 and g.rounds[p] >= _PATIENCE
+        pick = _likeliest(s, n) if in_need else _most_gaining(s, n, weights)
         if pick < 0:
             break
         s.value[pick] = -1.0
