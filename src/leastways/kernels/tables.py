@@ -231,14 +231,17 @@ def _put_sum(
 
 
 @lean
-def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.float64]) -> bool:
-    """Whether a state (codes [F]) is below some sample's lowest cost (lowest [M]): one pass, nothing written."""
-    _make_ready(t, p, codes)
+def _known_below(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.float64]) -> bool:
+    """Whether the sum of a state's rows, of those that are made, is below some sample's lowest cost.
+
+    Costs are never negative, so that any of a state's rows are enough to rule it out; four are looked at.
+    """
     n = 0
     a, b, c, d = t.nothing, t.nothing, t.nothing, t.nothing
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f]:
-            row = t.cells[t.place[p, t.offsets[f] + codes[f]]]
+        place = t.place[p, t.offsets[f] + codes[f]]
+        if codes[f] != t.start[p, f] and place >= 0:
+            row = t.cells[place]
             if n == 0:
                 a = row
             elif n == 1:
@@ -248,11 +251,25 @@ def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.flo
             elif n == 3:
                 d = row
             n += 1
-    # costs are never negative: four of more rows are enough to rule a state out
     below, ceiling, slope, step, step_at = 0, t.uncovered_cost, t.slope, t.step, t.step_at
     for m in range(lowest.shape[0]):
         below += 1 if scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at) < lowest[m] else 0
     return below > 0
+
+
+@lean
+def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.float64]) -> bool:
+    """Whether a state (codes [F]) may be below some sample's lowest cost (lowest [M]); nothing is written.
+
+    First by the rows that are there: making the others costs far more, and is seldom needed.
+    """
+    if not _known_below(t, p, codes, lowest):
+        return False
+    for f in range(codes.shape[0]):
+        if codes[f] != t.start[p, f] and t.place[p, t.offsets[f] + codes[f]] < 0:
+            _make_ready(t, p, codes)
+            return _known_below(t, p, codes, lowest)
+    return True
 
 
 @lean

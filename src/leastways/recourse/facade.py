@@ -26,7 +26,7 @@ from leastways.recourse.progress import Clock, Report, reporter
 from leastways.rng import check_seed, keys_of_rows, stream
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
-from leastways.search import Problem, as_searcher, run_search
+from leastways.search import Guided, Problem, as_searcher, run_search
 from leastways.search.base import Searcher, check_choice, check_count
 from leastways.search.distill import Distilled
 from leastways.search.loop import steady
@@ -279,10 +279,12 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
 
     def _chunk_size(self) -> int:
         """Return how many people are searched for together: as many as their tables leave memory for."""
-        runs = getattr(as_searcher(self.method), "runs", 1)
-        sets = 8 * self.n_costs * (runs + 1) * (self.n_options + 4) + self.budget * (4 * len(self.schema.features) + 60)
+        searcher = as_searcher(self.method)
+        sets = 8 * self.n_costs * (getattr(searcher, "runs", 1) + 1) * (self.n_options + 4)
         cells = 8 * self.n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
-        return max(1, int(_CHUNK_BYTES // (self.cost_model_.bytes_per_person(self.n_costs) + sets + cells)))
+        answers = self.budget * (4 * len(self.schema.features) + 60) if isinstance(searcher, Guided) else 0
+        each = self.cost_model_.bytes_per_person(self.n_costs) + sets + cells + answers
+        return max(1, int(_CHUNK_BYTES // each))
 
     def _check_settings(self) -> None:
         if not isinstance(self.schema, Schema):
