@@ -55,6 +55,12 @@ def _draw_needy(need: NDArray[np.float64], state: np.uint64) -> tuple[np.uint64,
 
 
 @lean
+def _in_need(g: Guides, p: int) -> bool:
+    """Whether a person has waited long enough for a first yes that any will do."""
+    return bool(g.n_valid[p] == 0 and g.rounds[p] >= _PATIENCE)
+
+
+@lean
 def _make_candidates(
     t: Tables,
     rules: RuleTables,
@@ -78,7 +84,7 @@ def _make_candidates(
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
             found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], items, s.codes[n])
-            found = found or g.n_valid[p] == 0  # with no yes so far, the most promising state is worth a question
+            found = found or _in_need(g, p)  # the most promising state then
             if found:
                 state, found = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
                 found = found and not same_state(s.codes[n], t.start[p])
@@ -116,8 +122,7 @@ def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, want
         s.lowest[m] = lowest[m]
     made = 0
     while made < wanted:
-        in_need = made == 0 and g.n_valid[p] == 0 and g.rounds[p] >= _PATIENCE
-        pick = _likeliest(s, n) if in_need else _most_gaining(s, n, weights)
+        pick = _likeliest(s, n) if made == 0 and _in_need(g, p) else _most_gaining(s, n, weights)
         if pick < 0:
             break
         s.value[pick] = -1.0
