@@ -31,7 +31,7 @@ def demo(
     Prints the plans of three of them and a summary of all, and writes
     report.html (a page with pictures) and plans.json into a folder.
     The data are synthetic and made on the spot: nothing is downloaded.
-    The first run takes about half a minute longer: the search is then
+    The first run takes up to a minute longer: the search is then
     compiled for this machine.
 
     \b
