@@ -59,6 +59,6 @@ def split_of(model: Model) -> Split | None:
         return None
     try:
         halves = split()
-    except Exception:
+    except Exception:  # a model that cannot be parted is asked as a whole, and reports its faults there
         return None
     return halves if isinstance(halves, Split) else None

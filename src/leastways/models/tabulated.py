@@ -59,7 +59,7 @@ class Tabulated:
         codes, _ = _some_rows(self.schema, _nobody(self.schema), _FEW_ROWS)
         try:
             return not _holds(self.columns, self.split, codes, self.schema.decode(codes))
-        except Exception:
+        except Exception:  # it did not raise when the table was made, so it is another encoder now
             return True
 
     def of(self, people: Encoded) -> TabulatedPeople:

@@ -130,8 +130,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """Learn the percentiles of the training data, and check every setting. `y` is ignored.
 
         With `distill`, also ask the model about so many rows, once: training rows and moves around them. Guided search
-        then begins with a guess of the model that all people share, and a budget of 20 goes as far as 200. These rows
-        are reported as ``plans.settings["distill_rows"]``, apart from those spent on people.
+        then begins with a guess of the model that all people share, and a budget of 20 goes nearly as far as 200. These
+        rows are reported as ``plans.settings["distill_rows"]``, apart from those spent on people.
         """
         self._check_settings()
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
