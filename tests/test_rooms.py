@@ -22,6 +22,7 @@ ROOMS = (
     "models",
     "costs",
     "search",
+    "baselines",
     "plans",
     "recourse",
     "metrics",

@@ -98,7 +98,7 @@ def make_problem(
     model = CostModel.fit(world.schema, distribution or CostDistribution(), world.frame)
     samples = model.sample(encoded, keys, n_samples, [preferences] * len(encoded))
     present = world.probability(people)
-    return Problem(samples, rng.stream(keys, "search"), n_options, budget, present, 0.5), encoded
+    return Problem(samples, encoded, rng.stream(keys, "search"), n_options, budget, present, 0.5), encoded
 
 
 def judge_of(world: World, people: Encoded) -> Any:

@@ -22,7 +22,7 @@ class QueryMeter:
     `rows` counts the rows that were answered: a NaN, too, was an answer and is spent. `failed_rows` counts
     the rows of calls that raised or whose answer could not be told apart by row; such rows cost no budget.
     `calls` counts both kinds of call, so `rows + failed_rows` is all that was ever sent. An empty frame is
-    never sent.
+    never sent. `gradient_rows` are those of methods that follow gradients, counted apart.
     """
 
     def __init__(self, model: Model) -> None:
@@ -30,6 +30,11 @@ class QueryMeter:
         self.rows = 0
         self.calls = 0
         self.failed_rows = 0
+        self.gradient_rows = 0
+
+    def note_gradients(self, rows: int) -> None:
+        """Count rows that a method put through the model itself, forward and back."""
+        self.gradient_rows += rows
 
     def judge(self, frame: pd.DataFrame) -> FloatArray:
         """Return P(target) of every row, float64 [n], all within [0, 1]; anything else is a ModelError."""

@@ -10,13 +10,13 @@ from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, SettingError
 from leastways.kernels.rules import meets_rules
 from leastways.kernels.tables import reachable
+from leastways.models import Model
 from leastways.plans import RecoursePlans
 from leastways.recourse.judging import Judging
 from leastways.recourse.people import People
 from leastways.rng import keys_of_rows
-from leastways.schema import Encoded
-from leastways.search import Guided, Questions
-from leastways.search.base import Searcher
+from leastways.schema import Encoded, Schema
+from leastways.search import Background, Guided, Preparing, Questions, Searcher
 from leastways.search.distill import Distilled, distill
 
 _ROWS = 4000  # training rows that moves are drawn around
@@ -25,7 +25,7 @@ _ROWS = 4000  # training rows that moves are drawn around
 def learn_once(
     cost_model: CostModel,
     judging: Judging,
-    searcher: Searcher,
+    searcher: Searcher | Preparing,
     frame: pd.DataFrame,
     queries: int,
     threshold: float,
@@ -54,6 +54,14 @@ def learn_once(
     return distill(samples, ask, threshold, queries, seed)
 
 
+def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float, seed: int) -> Background:
+    """Return what a method that has to be prepared may look at."""
+    crowd = People.check(schema, frame, None)
+    if not len(crowd.encoded):
+        raise DataError("fit: no row of the table is within the schema, so the method has nothing to learn from.")
+    return Background(schema, crowd.encoded, model, threshold, seed)
+
+
 def first_states(plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
     """Return the options that an earlier plan had for these people, as far as they are still permitted."""
     places = people.index.get_indexer(pd.Index(plans.options["person"]))
@@ -72,7 +80,7 @@ def first_states(plans: RecoursePlans, people: Encoded, samples: CostSamples) ->
     return Questions(rows[keep], codes[keep])
 
 
-def check_guided(searcher: Searcher, what: str) -> None:
+def check_guided(searcher: Searcher | Preparing, what: str) -> None:
     """Raise unless the method can make use of what it is given beforehand."""
     if not isinstance(searcher, Guided):
         raise SettingError(f'{what} is for method="guided"; {searcher!r} makes no use of it.')

@@ -17,7 +17,7 @@ from leastways.errors import SchemaError, SettingError, listed, plain
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
-from leastways.recourse.beforehand import check_guided, first_states, learn_once
+from leastways.recourse.beforehand import background_of, check_guided, first_states, learn_once
 from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
@@ -26,8 +26,8 @@ from leastways.recourse.progress import Clock, Report, reporter
 from leastways.rng import check_seed, keys_of_rows, stream
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
-from leastways.search import Guided, Problem, as_searcher, run_search
-from leastways.search.base import Searcher, check_choice, check_count
+from leastways.search import Guided, Preparing, Problem, Searcher, as_searcher, run_search
+from leastways.search.base import check_choice, check_count, made_ready
 from leastways.search.distill import Distilled
 from leastways.search.loop import steady
 
@@ -90,7 +90,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self,
         model: Any,
         schema: Schema,
-        method: str | Searcher = "guided",
+        method: str | Searcher | Preparing = "guided",
         n_options: int = 10,
         budget: int = 200,
         n_costs: int = 1000,
@@ -142,9 +142,13 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         self.distilled_: Distilled | None = None
         check_count("distill", distill, least=0)
+        searcher, seed = as_searcher(self.method), check_seed(self.random_state)
+        self._made_for = self.method
+        self._searcher = made_ready(
+            searcher, lambda: background_of(self.schema, frame, meter.model, self.threshold, seed)
+        )
         if distill:
             judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
-            searcher, seed = as_searcher(self.method), check_seed(self.random_state)
             self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
             self._shortcut = judging.shortcut
         return self
@@ -173,6 +177,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "cost_model_")
         self._check_settings()
+        if isinstance(as_searcher(self.method), Preparing) and self.method != self._made_for:
+            raise SettingError(f"the method was changed to {self.method!r} after fit; call fit again.")
         self._check_warm_start(warm_start)
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
@@ -193,6 +199,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
             raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
+        if meter.gradient_rows:
+            counts["model_gradient_rows"] = meter.gradient_rows
         self._shortcut = judging.shortcut
         settings = self._settings() | counts | judging.settings()
         return assemble(self.schema, crowd, outcome, settings)
@@ -255,6 +263,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
         problem = Problem(
             samples=samples,
+            people=judge.people,
             keys=stream(keys[rows[refused]], "search"),
             n_options=self.n_options,
             budget=self.budget - 1,  # the person's own row is spent
@@ -263,7 +272,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             first=None if warm_start is None else first_states(warm_start, judge.people, samples),
             shared=None if self.distilled_ is None else self.distilled_.net,
         )
-        result = run_search(as_searcher(self.method), problem, judge, self.threshold, report, seconds)
+        method = as_searcher(self.method)
+        searcher = self._searcher if isinstance(method, Preparing) else method
+        result = run_search(searcher, problem, judge, self.threshold, report, seconds)
+        judging.meter.note_gradients(int(result.gradient_rows.sum()))
         figures = outcome.note_options(rows[refused], result, stuck)
         describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
         outcome.note_figures(rows[refused], figures)

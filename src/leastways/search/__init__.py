@@ -1,8 +1,11 @@
 """Searchers that ask and are told, the budget loop that drives them, and their registry."""
 
 from leastways.search.base import (
+    Account,
+    Background,
     Chosen,
     Moves,
+    Preparing,
     Problem,
     Questions,
     Run,
@@ -18,10 +21,13 @@ from leastways.search.sets import LocalSearch, RandomSearch
 __all__ = [
     "COLS",
     "PCOLS",
+    "Account",
+    "Background",
     "Chosen",
     "Guided",
     "LocalSearch",
     "Moves",
+    "Preparing",
     "Problem",
     "Questions",
     "RandomSearch",

@@ -6,7 +6,7 @@ round is one model call; the same searcher serves one person, a chunk, or a work
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -18,7 +18,9 @@ from leastways.costs import CostSamples
 from leastways.errors import SettingError, listed, nearest
 from leastways.kernels.propose import list_choices
 from leastways.kernels.shared import SharedNet
+from leastways.models import Model
 from leastways.rng import Keys
+from leastways.schema import Encoded, Schema
 
 
 class Questions(NamedTuple):
@@ -48,6 +50,7 @@ class Problem:
     """What a searcher is given: people, their sampled costs, their random streams, and the size of the answer."""
 
     samples: CostSamples
+    people: Encoded  # as they are, in their grids
     keys: Keys  # [P] search streams
     n_options: int
     budget: int  # most rows per person
@@ -55,6 +58,7 @@ class Problem:
     threshold: float  # accepted from here on
     first: Questions | None = None  # states of an earlier plan, permitted to the person: a searcher may ask them first
     shared: SharedNet | None = None  # a surrogate of the model that was learned before
+    deadline: float | None = None  # by the monotonic clock; whoever works long between questions looks at it
 
     @property
     def n_people(self) -> int:
@@ -102,6 +106,43 @@ class Run(Protocol):
         ...
 
 
+class Account(NamedTuple):
+    """What a run has to say beside its options."""
+
+    gradient_rows: NDArray[np.int64]  # [P] rows it put through the model itself, for their gradients; they count
+    reasons: Mapping[int, str]  # why a person got nothing, or less than was asked for
+    cut_short: NDArray[np.bool_]  # [P] who had more to come when the deadline passed
+
+
+@runtime_checkable
+class Accounting(Protocol):
+    """A `Run` that gives an account; most have no need to."""
+
+    def account(self) -> Account:
+        """Return the account so far; asked after every `ask`, and at the end."""
+        ...
+
+
+@dataclass(frozen=True)
+class Background:
+    """What a method may look at before it meets anyone. It may not ask the model: rows are judged by the loop alone."""
+
+    schema: Schema
+    rows: Encoded  # training rows, as far as they are within the schema
+    model: Model  # bound to the target; for methods that read coefficients or need gradients
+    threshold: float
+    seed: int
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A method that learns from training rows, or reads the model, once for all people."""
+
+    def prepare(self, background: Background) -> Searcher:
+        """Return the searcher that was made ready; this one stays as it is."""
+        ...
+
+
 @runtime_checkable
 class Searcher(Protocol):
     """A configured method: settings only, no state."""
@@ -111,10 +152,10 @@ class Searcher(Protocol):
         ...
 
 
-_REGISTRY: dict[str, Callable[[], Searcher]] = {}
+_REGISTRY: dict[str, Callable[[], Searcher | Preparing]] = {}
 
 
-def register_searcher(name: str, factory: Callable[[], Searcher]) -> None:
+def register_searcher(name: str, factory: Callable[[], Searcher | Preparing]) -> None:
     """Make a searcher available as ``Recourse(..., method=name)``.
 
     Check it first with `leastways.testing.check_searcher`.
@@ -126,17 +167,22 @@ def register_searcher(name: str, factory: Callable[[], Searcher]) -> None:
     _REGISTRY[name] = factory
 
 
-def as_searcher(method: Any) -> Searcher:
-    """Accept a configured searcher or the name of a registered one."""
+def as_searcher(method: Any) -> Searcher | Preparing:
+    """Accept a configured searcher or the name of a registered one; it may still have to be prepared."""
     if isinstance(method, str):
         if method not in _REGISTRY:
             known = sorted(_REGISTRY)
             raise SettingError(f"there is no method {method!r}; known: {listed(known)}." + nearest(method, known))
         return _REGISTRY[method]()
-    if isinstance(method, type) or not isinstance(method, Searcher):
+    if isinstance(method, type) or not isinstance(method, Searcher | Preparing):
         hint = " Give an instance, such as COLS()." if isinstance(method, type) else ""
         raise SettingError(f"method must be a name ({listed(sorted(_REGISTRY))}) or a searcher, not {method!r}.{hint}")
     return method
+
+
+def made_ready(method: Searcher | Preparing, background: Callable[[], Background]) -> Searcher:
+    """Prepare a method that has to be; the background is made only then."""
+    return method.prepare(background()) if isinstance(method, Preparing) else method
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:

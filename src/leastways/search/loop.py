@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastways.errors import ModelError, SearcherError
-from leastways.search.base import Chosen, Problem, Questions, Searcher
+from leastways.search.base import Account, Accounting, Chosen, Problem, Questions, Run, Searcher
 
 # Rows in, P(target) per row and the people whose rows the model failed on out.
 Judge = Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]
@@ -21,10 +21,12 @@ class SearchResult:
     """What a search found for a chunk, what it asked, and whom the model failed."""
 
     chosen: Chosen
-    queries: NDArray[np.int64]  # [P] rows asked
+    queries: NDArray[np.int64]  # [P] rows asked, those for gradients included
+    gradient_rows: NDArray[np.int64]  # [P]
     rounds: int
     failures: dict[int, ModelError]
     cut_short: NDArray[np.bool_]  # [P] who had more to ask when the time was up
+    reasons: Mapping[int, str]  # what the method says of people who got nothing, or less
 
 
 def run_search(
@@ -39,21 +41,24 @@ def run_search(
 
     A person on whose rows the model fails drops out with what was found so far; the others go on.
     """
-    began = monotonic()
-    run = searcher.start(problem)
+    deadline = None if time_limit is None else monotonic() + time_limit
+    run = searcher.start(replace(problem, deadline=deadline))
     left = np.full(problem.n_people, problem.budget, np.int64)
+    gradient_rows = np.zeros(problem.n_people, np.int64)
     total = np.zeros(problem.n_people, np.int64)
     failures: dict[int, ModelError] = {}
     cut_short = np.zeros(problem.n_people, np.bool_)
     rounds = 0
     while left.any():
         questions = run.ask(left.copy())
+        own_rows = _account(run, problem.n_people).gradient_rows
+        left, gradient_rows = left - (own_rows - gradient_rows), own_rows.copy()
+        asked = _count(questions, left)
         if not len(questions.people):
             break
-        if time_limit is not None and monotonic() - began >= time_limit:
+        if deadline is not None and monotonic() >= deadline:
             cut_short[questions.people] = True
             break
-        asked = _count(questions, left)
         probability, failed = judge(questions)
         lost = np.isin(questions.people, list(failed))
         run.tell(questions, np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold))
@@ -66,7 +71,23 @@ def run_search(
             progress(1.0 - float(left.sum()) / (problem.budget * problem.n_people))
     if progress is not None:
         progress(1.0)
-    return SearchResult(run.chosen(), total, rounds, failures, cut_short)
+    account = _account(run, problem.n_people)
+    return SearchResult(
+        chosen=run.chosen(),
+        queries=total + gradient_rows,
+        gradient_rows=gradient_rows,
+        rounds=rounds,
+        failures=failures,
+        cut_short=cut_short | account.cut_short,
+        reasons=account.reasons,
+    )
+
+
+def _account(run: Run, n_people: int) -> Account:
+    """Return what a run says for itself; of one that says nothing, that there is nothing."""
+    if isinstance(run, Accounting):
+        return run.account()
+    return Account(np.zeros(n_people, np.int64), {}, np.zeros(n_people, np.bool_))
 
 
 def steady(probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,7 +105,7 @@ def _count(questions: Questions, left: NDArray[np.int64]) -> NDArray[np.int64]:
     asked = np.bincount(questions.people, minlength=len(left))
     if len(asked) > len(left) or (asked > left).any():
         raise SearcherError(
-            f"{int((asked[: len(left)] > left).sum())} people were asked about more rows than their budget leaves; "
-            "a searcher must not ask more than `left`."
+            f"{int((asked[: len(left)] > left).sum())} people were asked about more rows than their budget leaves "
+            "(rows for gradients count too); a searcher must not ask more than `left`."
         )
     return asked.astype(np.int64)

@@ -14,12 +14,15 @@ from leastways.models import Model
 from leastways.recourse import Recourse
 from leastways.rng import keys_of_rows, stream
 from leastways.schema import AtMost, Encoded, IfThen, Schema
-from leastways.search import Problem, Questions, Run, Searcher
+from leastways.search import Background, Preparing, Problem, Questions, Run, Searcher
+from leastways.search.base import made_ready
+
+Method = Searcher | Preparing
 
 _N_OPTIONS, _BUDGET, _N_COSTS, _PEOPLE = 4, 60, 30, 12
 
 
-def check_searcher(searcher: Searcher, seed: int = 0) -> None:
+def check_searcher(searcher: Method, seed: int = 0) -> None:
     """Raise AssertionError, with what is wrong, unless a searcher keeps its contract.
 
     Checked on a small generated population: it asks within the allowance, about real states; its options are accepted
@@ -30,7 +33,7 @@ def check_searcher(searcher: Searcher, seed: int = 0) -> None:
         check(searcher, seed)
 
 
-def check_asks_within_allowance(searcher: Searcher, seed: int = 0) -> None:
+def check_asks_within_allowance(searcher: Method, seed: int = 0) -> None:
     """Questions stay within `left`, are real states, and stand person by person."""
     world = _World(seed)
     for _ in _rounds(searcher, world, world.problem()):  # which looks at every question before it is answered
@@ -46,7 +49,7 @@ def _check_questions(questions: Questions, left: NDArray[np.int64], problem: Pro
     assert ((questions.codes >= 0) & (questions.codes < used)).all(), "a question holds a code outside the grid"
 
 
-def check_options_are_sound_at_any_time(searcher: Searcher, seed: int = 0) -> None:
+def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0) -> None:
     """After every round the options are accepted, permitted, within the rules, distinct, and at most N."""
     world = _World(seed)
     problem = world.problem()
@@ -64,7 +67,7 @@ def check_options_are_sound_at_any_time(searcher: Searcher, seed: int = 0) -> No
             assert accepted.all(), "the model does not accept an option"
 
 
-def check_company_does_not_matter(searcher: Searcher, seed: int = 0) -> None:
+def check_company_does_not_matter(searcher: Method, seed: int = 0) -> None:
     """A person's options and queries are the same alone as among others."""
     world = _World(seed)
     together = _finish(searcher, world, world.problem())
@@ -74,22 +77,22 @@ def check_company_does_not_matter(searcher: Searcher, seed: int = 0) -> None:
         assert np.array_equal(alone[0][0], together[0][p]), "the options depend on who else is in the chunk"
 
 
-def check_runs_are_independent(searcher: Searcher, seed: int = 0) -> None:
+def check_runs_are_independent(searcher: Method, seed: int = 0) -> None:
     """Two runs of one searcher give the same options: it holds settings, not state."""
     world = _World(seed)
     first, second = (_finish(searcher, world, world.problem()) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first[0], second[0], strict=True)), "a second run differs"
 
 
-def check_nothing_asked_nothing_offered(searcher: Searcher, seed: int = 0) -> None:
+def check_nothing_asked_nothing_offered(searcher: Method, seed: int = 0) -> None:
     """Before the first answer there are no options, and with no allowance there are no questions."""
     world = _World(seed)
-    run = searcher.start(world.problem())
+    run = world.ready(searcher).start(world.problem())
     assert (run.chosen().n == 0).all(), "options are offered before the model was asked"
     assert not len(run.ask(np.zeros(_PEOPLE, np.int64)).people), "rows are asked for although none are left"
 
 
-def check_works_in_recourse(searcher: Searcher, seed: int = 0) -> None:
+def check_works_in_recourse(searcher: Method, seed: int = 0) -> None:
     """The searcher works behind `Recourse`, within its budget."""
     world = _World(seed)
     rec = Recourse(world, world.schema, searcher, n_options=_N_OPTIONS, budget=_BUDGET, n_costs=_N_COSTS)
@@ -98,7 +101,7 @@ def check_works_in_recourse(searcher: Searcher, seed: int = 0) -> None:
     assert set(plans.summary["status"]) <= {"found", "none_found", "none_exists"}, "an odd status"
 
 
-SEARCHER_CHECKS: tuple[Callable[[Searcher, int], None], ...] = (
+SEARCHER_CHECKS: tuple[Callable[[Method, int], None], ...] = (
     check_nothing_asked_nothing_offered,
     check_asks_within_allowance,
     check_options_are_sound_at_any_time,
@@ -139,11 +142,16 @@ class _World(Model):
         score = frame["years"].to_numpy() / 30 + frame["income"].to_numpy() / 3000 + level + 0.3 * kind
         return np.asarray(1 / (1 + np.exp(-6 * (score - 1.8))))
 
+    def ready(self, method: Method) -> Searcher:
+        """Return a method prepared, if it has to be, with all rows of this world."""
+        return made_ready(method, lambda: Background(self.schema, self.schema.encode(self.frame), self, 0.5, 0))
+
     def problem(self, places: list[int] | None = None) -> Problem:
         rows = np.arange(_PEOPLE) if places is None else np.array(places)
         samples = self.costs.sample(self.encoded.take(rows), self.keys[rows], _N_COSTS, [None] * len(rows))
         present = self.probability(self.people)[rows]
-        return Problem(samples, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET, present, 0.5)
+        people = self.encoded.take(rows)
+        return Problem(samples, people, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET, present, 0.5)
 
     def judge(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
         people = _encoded_of(self.encoded, problem)
@@ -157,9 +165,9 @@ def _encoded_of(everyone: Encoded, problem: Problem) -> Encoded:
     return everyone.take(np.array(places))
 
 
-def _rounds(searcher: Searcher, world: _World, problem: Problem) -> Iterator[tuple[Run, Questions]]:
+def _rounds(searcher: Method, world: _World, problem: Problem) -> Iterator[tuple[Run, Questions]]:
     """Drive a run; after each answer yield it with what was asked."""
-    run, left = searcher.start(problem), np.full(problem.n_people, problem.budget, np.int64)
+    run, left = world.ready(searcher).start(problem), np.full(problem.n_people, problem.budget, np.int64)
     for _ in range(problem.budget * problem.n_people):
         questions = run.ask(left.copy())
         if not len(questions.people):
@@ -171,10 +179,10 @@ def _rounds(searcher: Searcher, world: _World, problem: Problem) -> Iterator[tup
         left -= np.bincount(questions.people, minlength=len(left))
 
 
-def _finish(searcher: Searcher, world: _World, problem: Problem) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+def _finish(searcher: Method, world: _World, problem: Problem) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
     """Run to the end; return each person's options and queries."""
     asked = np.zeros(problem.n_people, np.int64)
-    chosen = searcher.start(problem).chosen()
+    chosen = world.ready(searcher).start(problem).chosen()
     for run, questions in _rounds(searcher, world, problem):
         asked += np.bincount(questions.people, minlength=len(asked))
         chosen = run.chosen()
