@@ -39,15 +39,15 @@ def mean_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for key in dict.fromkeys((r["data"], r["method"]) for r in rows):
         mine = [r for r in rows if (r["data"], r["method"]) == key]
         mean = {c: sum(r[c] for r in mine) / len(mine) for c in mine[0] if c not in ("data", "method", "seed")}
-        paper = PAPER[key[0]].get(key[1].split("-")[0])
+        paper = PAPER[key[0]].get(key[1].removesuffix("-paper"))
         released = RELEASED_SEARCH[key[0]] + RELEASED_SAMPLING
         out.append(
             {
                 "data": key[0],
                 "method": key[1],
                 **mean,
-                "paper_FS@1": paper and paper[0],
-                "paper_Cov": paper and paper[1],
+                "paper_FS@1": paper and paper.FS,
+                "paper_Cov": paper and paper.Cov,
                 "released_code_over_ours": released * 1000 / mean["ms_per_person"],
             }
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, cast
 
-from benchmarks.engine import growth, latency, memory, models, quality, startup, timing
+from benchmarks.engine import baselines, growth, latency, memory, models, quality, startup, timing
 from benchmarks.engine.sizes import Size
 from benchmarks.engine.store import Rows
 from benchmarks.engine.tables import Table
@@ -29,6 +29,7 @@ PARTS: dict[str, Part] = {
     "time": cast(Part, timing),
     "latency": cast(Part, latency),
     "models": cast(Part, models),
+    "baselines": cast(Part, baselines),
     "growth": cast(Part, growth),
     "memory": cast(Part, memory),
     "startup": cast(Part, startup),

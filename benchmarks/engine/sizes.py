@@ -23,6 +23,8 @@ class Size:
     models_costs: int
     models_budgets: tuple[int, int]  # guided, COLS
     models_truths: int  # hidden functions a person
+    baseline_seeds: int
+    baseline_slow_people: int  # for methods that take seconds a person
     oracle_queries: int  # most rows the oracle may ask about one person, on models that are slow
     growth: dict[str, tuple[int, ...]]
     base: dict[str, int]
@@ -49,6 +51,8 @@ FULL = Size(
     models_costs=300,
     models_budgets=(500, 5000),
     models_truths=10,
+    baseline_seeds=3,
+    baseline_slow_people=100,
     oracle_queries=5000,
     growth={
         "people": (10, 30, 100, 300, 1000, 3000, 10_000),
@@ -77,6 +81,8 @@ SMOKE = Size(
     models_costs=50,
     models_budgets=(50, 200),
     models_truths=3,
+    baseline_seeds=1,
+    baseline_slow_people=3,
     oracle_queries=300,
     growth={
         "people": (5, 10, 20),

@@ -231,11 +231,10 @@ def _put_sum(
 
 
 @lean
-def _known_below(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.float64]) -> bool:
-    """Whether the sum of a state's rows, of those that are made, is below some sample's lowest cost.
-
-    Costs are never negative, so that any of a state's rows are enough to rule it out; four are looked at.
-    """
+def _first_four(
+    t: Tables, p: int, codes: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rows of a state's first four changes, of those that are made; zeros where there are fewer."""
     n = 0
     a, b, c, d = t.nothing, t.nothing, t.nothing, t.nothing
     for f in range(codes.shape[0]):
@@ -251,6 +250,16 @@ def _known_below(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np
             elif n == 3:
                 d = row
             n += 1
+    return a, b, c, d
+
+
+@lean
+def _known_below(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.float64]) -> bool:
+    """Whether the sum of a state's rows, of those that are made, is below some sample's lowest cost.
+
+    Costs are never negative, so that any of a state's rows are enough to rule it out; four are looked at.
+    """
+    a, b, c, d = _first_four(t, p, codes)
     below, ceiling, slope, step, step_at = 0, t.uncovered_cost, t.slope, t.step, t.step_at
     for m in range(lowest.shape[0]):
         below += 1 if scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at) < lowest[m] else 0
@@ -279,25 +288,17 @@ def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np
     Almost every state worth a look changes at most four features; those take one pass.
     """
     _make_ready(t, p, codes)
+    a, b, c, d = _first_four(t, p, codes)
     n = 0
-    a, b, c, d = t.nothing, t.nothing, t.nothing, t.nothing
     for f in range(codes.shape[0]):
         if codes[f] != t.start[p, f]:
-            row = t.cells[t.place[p, t.offsets[f] + codes[f]]]
-            if n == 0:
-                a = row
-            elif n == 1:
-                b = row
-            elif n == 2:
-                c = row
-            elif n == 3:
-                d = row
-            elif n == 4:
+            n += 1
+            if n == 5:
                 fill(out, 0.0)
-            if n >= 4:
+            if n >= 5:
+                row = t.cells[t.place[p, t.offsets[f] + codes[f]]]
                 for m in range(out.shape[0]):
                     out[m] += row[m]
-            n += 1
     if n <= 4:
         _put_sum(a, b, c, d, t, out)
     else:
