@@ -39,7 +39,7 @@ def test_the_choice_from_a_pool_is_near_the_best_and_no_swap_helps(seed: int) ->
     A, M, N = int(draw.integers(1, 9)), int(draw.integers(1, 12)), int(draw.integers(1, 4))
     costs = np.minimum(draw.integers(0, 20, (A, M)) / 10, TOP)
     weights = np.full(M, 1 / M)
-    chosen = choose_from_pool(costs, weights, N, TOP)
+    chosen = choose_from_pool(costs, weights, N, TOP, True)
     assert len(set(chosen.tolist())) == len(chosen) <= N
     ours = reference.emc(costs[chosen], weights, TOP)
     sets = [list(c) for n in range(min(N, A) + 1) for c in combinations(range(A), n)]
@@ -63,7 +63,7 @@ def test_a_choice_by_satisfaction_serves_as_many_as_the_pool_where_all_fit(seed:
     raw = np.where(draw.random((A, M)) < 0.2, np.inf, draw.integers(0, 20, (A, M)) / 10)
     costs = np.array([reference.scaled(row, TOP, 0.01, 1.0, 1.0) for row in raw])
     weights, top = np.full(M, 1 / M), 0.01 * (TOP + TIE) + 1.0
-    chosen = choose_from_pool(costs, weights, A, top)
+    chosen = choose_from_pool(costs, weights, A, top, True)
     assert satisfied_share(costs[chosen], weights) == satisfied_share(costs, weights)
     values = [reference.emc(costs[:n], weights, top) for n in range(A + 1)]
     assert (np.diff(values) <= 0).all()

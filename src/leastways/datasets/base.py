@@ -44,6 +44,9 @@ class Dataset:
     model
         A probability of the favourable label that belongs to the data: a published network, or the structure
         that a synthetic set was drawn from.
+    candidates
+        The people drawn before those whom `model` accepts were left out, where the set has them: another model may
+        refuse others.
     protected
         The features to compare groups by.
     rules
@@ -62,6 +65,7 @@ class Dataset:
     source: str
     validation: pd.DataFrame | None = None
     model: Model | None = None
+    candidates: pd.DataFrame | None = None
     protected: Sequence[str] = ()
     rules: Sequence[Mapping[str, Any]] = ()
 

@@ -58,6 +58,7 @@ def _load(
     protected: tuple[str, ...],
 ) -> Dataset:
     folder = find_folder(name, _FILES, data_dir, download)
+    drawn = folder / "test_before_filter.csv"
     declared = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
     target = str(declared["outcome"])
     return Dataset(
@@ -72,6 +73,7 @@ def _load(
         description=description,
         source="The paper's released data and network, exported to plain files.",
         model=network.PaperNetwork.load(folder),
+        candidates=_read(drawn, declared, index="row").drop(columns=target) if drawn.is_file() else None,
         protected=protected,
     )
 

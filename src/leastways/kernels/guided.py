@@ -31,11 +31,11 @@ _PATIENCE = 5  # rounds without a yes after which each begins with the likeliest
 
 
 @lean
-def _sum_needs(lowest: NDArray[np.float64], need: NDArray[np.float64]) -> None:
+def _sum_needs(lowest: NDArray[np.float64], aim: bool, need: NDArray[np.float64]) -> None:
     """Write the running sum of how badly samples are served: the square of what they count in the objective."""
     total = 0.0
     for m in range(lowest.shape[0]):
-        total += lowest[m] * lowest[m]
+        total += lowest[m] * lowest[m] if aim else 1.0
         need[m] = total
 
 
@@ -73,14 +73,14 @@ def _make_candidates(
     state: np.uint64,
 ) -> tuple[np.uint64, int]:
     """Make candidates, none asked before and none twice: half by the knapsack, half by steps and exploration."""
-    C = s.value.shape[0]
+    C, parts = s.value.shape[0], g.parts
     fill(s.fresh, 0)
     n = 0
     for tries in range(3 * C):
         if n == C:
             break
         state, m = _draw_needy(s.need, state)
-        if tries % 2 == 0:
+        if parts.surrogate and (tries % 2 == 0 or not parts.steps):
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
             found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], items, s.codes[n])
@@ -116,13 +116,18 @@ def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, want
     weights, lowest = t.weights[p], g.lowest[p]
     for c in range(n):
         mean_costs(t, p, s.codes[c], s.costs[c])
-        s.chance[c] = max(chance(_guess(t, net, g, p, present, s.codes[c], s), g.spread[p]), _LEAST_CHANCE)
-        s.value[c] = s.chance[c] * add_gain(s.costs[c], lowest, weights)
+        s.chance[c] = 0.5
+        if g.parts.surrogate:
+            s.chance[c] = max(chance(_guess(t, net, g, p, present, s.codes[c], s), g.spread[p]), _LEAST_CHANCE)
+        s.value[c] = s.chance[c]
+        if g.parts.gains:
+            s.value[c] *= add_gain(s.costs[c], lowest, weights)
     for m in range(s.lowest.shape[0]):
         s.lowest[m] = lowest[m]
     made = 0
     while made < wanted:
-        pick = _likeliest(s, n) if made == 0 and _in_need(g, p) else _most_gaining(s, n, weights)
+        any_will_do = not g.parts.gains or (made == 0 and _in_need(g, p))
+        pick = _likeliest(s, n) if any_will_do else _most_gaining(s, n, weights)
         if pick < 0:
             break
         s.value[pick] = -1.0
@@ -179,11 +184,11 @@ def ask_guided(
             continue
         state = g.stream[p]
         made = 0
-        if g.rounds[p] == 0 and s.hidden.shape[0] == 0:
+        if g.rounds[p] == 0 and s.hidden.shape[0] == 0 and g.parts.first_moves:
             state, n = first_moves(t, rules, choices, n_choices, p, s.codes, s.value.shape[0], state)
             made = _pick(t, net, g, p, s, n, quota[p], codes[row:])
         if made == 0:
-            _sum_needs(g.lowest[p], s.need)
+            _sum_needs(g.lowest[p], g.parts.aim, s.need)
             list_items(t, p, choices[p], n_choices[p], g.lift[p], items)
             state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, state)
             made = _pick(t, net, g, p, s, n, quota[p], codes[row:])
@@ -268,12 +273,12 @@ def choose_options(
     n: NDArray[np.int64],  # [P] written
     probability: NDArray[np.float64],  # [P, N] written
 ) -> None:
-    """Choose each person's options from all accepted states: greedily by coverage gain, then exact swaps."""
+    """Choose each person's options from all accepted states: greedily by coverage gain, then by exact swaps."""
     for p in range(codes.shape[0]):
         costs = np.empty((g.n_valid[p], g.lowest.shape[1]))
         for i in range(costs.shape[0]):
             objective_costs(t, p, g.asked[p, g.valid[p, i]], costs[i])
-        chosen = choose_from_pool(costs, t.weights[p], N, top_of(t))
+        chosen = choose_from_pool(costs, t.weights[p], N, top_of(t), g.parts.swaps)
         n[p] = chosen.shape[0]
         for o in range(chosen.shape[0]):
             a = g.valid[p, chosen[o]]

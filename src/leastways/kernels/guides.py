@@ -11,8 +11,21 @@ from leastways.kernels.compiled import lean
 from leastways.kernels.random import GOLDEN, mix64
 
 
+class Parts(NamedTuple):
+    """Which parts of guided search are on; all of them, but to measure what each is worth."""
+
+    first_moves: bool  # begin with single moves
+    aim: bool  # at samples that are badly served; else at any
+    surrogate: bool  # guess what the model would say, and solve on the guess
+    steps: bool  # around accepted states, and exploration, beside what the guess proposes
+    gains: bool  # ask first where an answer would lower the objective most; else where a yes is likeliest
+    swaps: bool  # choose the options greedily and then by exact swaps; else greedily alone
+
+
 class Guides(NamedTuple):
     """What guided search knows of each person."""
+
+    parts: Parts
 
     stream: NDArray[np.uint64]  # [P]
     alive: NDArray[np.bool_]  # [P]

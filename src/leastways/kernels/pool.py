@@ -19,6 +19,7 @@ def choose_from_pool(
     weights: NDArray[np.float64],  # [M]
     N: int,
     top: float,
+    swaps: bool,  # whether to go on from the greedy set
 ) -> NDArray[np.int64]:
     """Return places of up to N members of the pool that lower EMC most: greedy, then swaps until none helps.
 
@@ -49,7 +50,7 @@ def choose_from_pool(
     held = np.empty((n, M))
     for o in range(n):
         copy(costs[members[o]], held[o])
-    for _ in range(_MOST_SWAPS):
+    for _ in range(_MOST_SWAPS if swaps else 0):
         nearest_two(held, n, top, lowest, second, owner)
         best, place, pick = LEAST_GAIN, -1, -1
         for i in range(A):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.costs.distribution import check_number
-from leastways.errors import SchemaError, SettingError, listed, plain
+from leastways.errors import DataError, SchemaError, SettingError, listed, plain
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
@@ -204,6 +204,23 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self._shortcut = judging.shortcut
         settings = self._settings() | counts | judging.settings()
         return assemble(self.schema, crowd, outcome, settings)
+
+    def sampled_editable(
+        self, people: pd.DataFrame, preferences: Preferences | Mapping[Any, Preferences] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return which features each sampled cost function of each person can change: [people, n_costs, features].
+
+        These are the functions that `recommend` draws for the same people and preferences; every row must be usable.
+        """
+        check_is_fitted(self, "cost_model_")
+        self._check_settings()
+        crowd = People.check(self.schema, people, preferences)
+        if crowd.reasons:
+            place, reason = next(iter(crowd.reasons.items()))
+            raise DataError(f"row {plain(crowd.frame.index[place])!r} cannot be used: {reason}")
+        keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
+        samples = self.cost_model_.sample(crowd.encoded, keys, self.n_costs, crowd.preferences)
+        return ~np.isnan(samples.tables.scores).swapaxes(1, 2)
 
     def certify(
         self,

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.errors import SettingError
 from leastways.kernels.guided import ask_guided, choose_options, tell_guided
-from leastways.kernels.guides import Guides, Scratch, enter_seen
+from leastways.kernels.guides import Guides, Parts, Scratch, enter_seen
 from leastways.kernels.knapsack import Items
 from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
 from leastways.rng import stream
-from leastways.search.base import Chosen, Problem, Questions, register_searcher
+from leastways.search.base import Chosen, Problem, Questions, check_choice, register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
 _LARGEST_ROUND = 100
@@ -31,11 +32,29 @@ class Guided:
     model would accept (a multiple-choice knapsack), half moves around accepted states; asks about those with the
     largest expected gain; and learns from the answers. The options are chosen last, from every accepted state found.
     No state is asked about twice, and none that could not help.
+
+    Parameters
+    ----------
+    without
+        Parts to switch off, to measure what each is worth: "first_moves", "aim", "surrogate", "steps", "gains" or
+        "swaps".
     """
+
+    without: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "without", tuple(self.without))
+        for part in self.without:
+            check_choice("without", part, Parts._fields)
+        if {"surrogate", "steps"} <= set(self.without):
+            raise SettingError('without "surrogate" and "steps" nothing is left that proposes states.')
+
+    def __repr__(self) -> str:
+        return f"Guided(without={self.without!r})" if self.without else "Guided()"
 
     def start(self, problem: Problem) -> GuidedRun:
         """Begin a search for a chunk of people."""
-        return GuidedRun(problem)
+        return GuidedRun(problem, Parts(*(part not in self.without for part in Parts._fields)))
 
 
 def nothing_shared(F: int) -> SharedNet:
@@ -47,7 +66,7 @@ def nothing_shared(F: int) -> SharedNet:
 class GuidedRun:
     """Everyone in lockstep, a round a call."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, parts: Parts) -> None:
         self.problem = problem
         self.moves = problem.actionable
         t = problem.samples.tables
@@ -63,6 +82,7 @@ class GuidedRun:
         self.shared_lift = np.zeros((P, V))
         shared_lifts(t, self.net, np.empty(P), self.shared_lift, np.empty(H), np.empty(H))
         self.guides = Guides(
+            parts=parts,
             stream=stream(problem.keys, "guided"),
             alive=np.ones(P, np.bool_),
             rounds=np.zeros(P, np.int64),

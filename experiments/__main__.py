@@ -1,0 +1,79 @@
+"""The paper's tables and figures by one command.
+
+    LEASTWAYS_DATA=folder python -m experiments run main --size smoke
+    LEASTWAYS_DATA=folder python -m experiments run --all --without dice
+    python -m experiments report --size paper --out docs/reproduction
+    python -m experiments list
+
+Results are kept under experiments/results; a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from experiments.config import SIZES, load, names, only
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse, and do what was asked."""
+    args = _parser().parse_args(arguments)
+    if args.command == "list":
+        for name in names():
+            e = load(name, "paper")
+            print(f"{name:12} {len(e.cells):5} cells  {e.question}")
+        return 0
+    if args.command == "run":
+        return _run(args)
+    from experiments.report import render  # late: a run needs no plots
+
+    page = render(args.experiments or names(), args.size, args.results, args.out)
+    print(f"written to {page}")
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    wanted = names() if args.all else args.experiments
+    if not wanted:
+        raise SystemExit(f"which experiment? Give --all, or some of: {', '.join(names())}.")
+    if not os.environ.get("LEASTWAYS_DATA"):
+        raise SystemExit("set LEASTWAYS_DATA to the folder with the public data sets; see docs/how-to/data-sets.md.")
+    from experiments.runner import run  # late: it loads numba
+
+    chosen = [only(load(name, args.size), args.methods, args.data) for name in wanted]
+    if args.without:
+        chosen = [only(e, [c.method for c in e.cells if c.method not in args.without], None) for e in chosen]
+    failed = run(chosen, args.workers, args.results)
+    if failed:
+        print(
+            f"{failed} cells failed; their errors are in the manifests. Run again to try them again.", file=sys.stderr
+        )
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="the experiments there are, and how many cells each has")
+    run = commands.add_parser("run", help="make the missing results")
+    report = commands.add_parser("report", help="show results beside the paper's")
+    for command in (run, report):
+        command.add_argument("experiments", nargs="*", help="ids as in `list`")
+        command.add_argument("--size", choices=SIZES, default="paper")
+        command.add_argument("--results", type=Path, default=Path("experiments/results"), help="where results are kept")
+    run.add_argument("--all", action="store_true", help="every experiment")
+    run.add_argument("--methods", nargs="+", help="only these methods")
+    run.add_argument("--without", nargs="+", help="not these methods")
+    run.add_argument("--data", nargs="+", help="only these data sets")
+    run.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    report.add_argument("--out", type=Path, default=Path("build/reproduction"), help="folder for the report")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

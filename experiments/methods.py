@@ -1,0 +1,56 @@
+"""Methods by the names that configs use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import leastways as lw
+
+# As in the paper: any value of any feature is proposed, and gains are counted as its table does.
+_PAPER: dict[str, Any] = {
+    "cols-paper": lw.COLS(gain="paper", proposals="paper"),
+    "pcols-paper": lw.PCOLS(gain="paper", proposals="paper"),
+    "random-paper": lw.RandomSearch(proposals="paper"),
+    "ls-emc-paper": lw.LocalSearch(objective="emc", proposals="paper"),
+    "ls-sparsity-paper": lw.LocalSearch(objective="sparsity", proposals="paper"),
+    "ls-proximity-paper": lw.LocalSearch(objective="proximity", proposals="paper"),
+    "ls-diversity-paper": lw.LocalSearch(objective="diversity", proposals="paper"),
+}
+# The same with exact gains, and proposals that respect what a person may change.
+_OURS: dict[str, Any] = {
+    "ls-emc": lw.LocalSearch(objective="emc"),
+    "ls-sparsity": lw.LocalSearch(objective="sparsity"),
+    "ls-proximity": lw.LocalSearch(objective="proximity"),
+    "ls-diversity": lw.LocalSearch(objective="diversity"),
+}
+# Guided search with one part off.
+_PARTS: dict[str, Any] = {
+    f"guided-no-{part.replace('_', '-')}": lw.Guided(without=(part,))
+    for part in ("first_moves", "aim", "surrogate", "steps", "gains", "swaps")
+}
+_METHODS = _PAPER | _OURS | _PARTS
+
+BASELINES = ("dice", "dice-random", "dice-genetic", "dice-kdtree", "face-eps", "face-knn", "ar")
+NEEDS_GRADIENTS = ("dice",)
+ORACLE = "oracle"
+
+# The row of the paper's tables that a method belongs to.
+PAPER_ROW = {
+    "dice": "DICE",
+    "face-eps": "Face-Eps",
+    "face-knn": "Face-Knn",
+    "ar": "Act. Recourse",
+    "random-paper": "Random",
+    "cols-paper": "COLS",
+    "pcols-paper": "P-COLS",
+}
+
+
+def method_of(name: str) -> Any:
+    """Return what `Recourse` takes as its method."""
+    return _METHODS.get(name, name)
+
+
+def is_baseline(name: str) -> bool:
+    """Whether it is somebody else's method: slow ones, whose cost is stated apart."""
+    return name in BASELINES

@@ -1,0 +1,132 @@
+"""The pages: one Markdown file with its figures, one HTML file that stands alone, the numbers, and the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.config import Experiment, load
+from experiments.report import curves, fairness, tables
+from experiments.report.differences import differences
+from experiments.report.layout import Figure, Section, Table
+from experiments.report.style import CSS
+from experiments.store import Store
+
+Collector = Callable[[Experiment, Store], dict[str, Any]]
+Shower = Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[Table | Figure]]
+VIEWS: dict[str, tuple[Collector, Shower]] = {
+    "measures": (tables.collect, tables.measures),
+    "ablation": (tables.collect, tables.ablation),
+    "timing": (tables.collect, tables.timing),
+    "examples": (tables.collect_examples, tables.examples),
+    "curve": (curves.collect, curves.curve),
+    "alpha": (curves.collect, curves.alpha),
+    "shift": (curves.collect_shift, curves.shift),
+    "fairness": (fairness.collect, fairness.show),
+}
+
+
+def render(names: Sequence[str], size: str, results: Path, out: Path) -> Path:
+    """Collect the numbers of some experiments and draw the pages; return the HTML page."""
+    out.mkdir(parents=True, exist_ok=True)
+    numbers, manifest = collect([load(name, size) for name in names], Store(size, results))
+    text = json.dumps(numbers, indent=1)
+    (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
+    manifest["numbers_sha256"] = hashlib.sha256((text + "\n").encode()).hexdigest()
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return draw(out)
+
+
+def collect(experiments: Sequence[Experiment], store: Store) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return every number the pages need, and how the results they come from were made."""
+    numbers = {}
+    cells = {}
+    for e in experiments:
+        made = [cell for cell in e.cells if store.has(cell)]
+        head = {"id": e.id, "question": e.question, "where": e.where, "settings": {**e.settings, "id": e.id}}
+        data = VIEWS[e.settings["view"]][0](e, store)
+        also = {"fairness": fairness.collect(e, store)} if e.settings.get("groups") else {}
+        numbers[e.id] = _plain({**head, "size": e.size, "made": len(made), "wanted": len(e.cells), **data, **also})
+        cells.update({cell.key: {k: v for k, v in store.entry(cell).items() if k != "examples"} for cell in made})
+    total = sum(entry["seconds"] + entry.get("fit_seconds", 0.0) for entry in cells.values())
+    queries = sum(entry["queries"] for entry in cells.values())
+    return numbers, {"format": 1, "cells": cells, "cpu_seconds": round(total, 1), "queries": queries}
+
+
+def _plain(value: Any) -> Any:
+    """Make numbers that JSON can hold: NaN as null, floats to nine digits."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.9g}")
+    return value
+
+
+def draw(folder: Path) -> Path:
+    """Draw the pages from the numbers that lie in a folder."""
+    numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    sections = [_section(found) for found in numbers.values()]
+    for section in sections:
+        for part in section.parts:
+            if isinstance(part, Figure):
+                part.write(folder / "figures")
+    made = _made(manifest)
+    apart = differences(numbers)
+    (folder / "README.md").write_text(_markdown(sections, made), encoding="utf-8")
+    (folder / "differences.md").write_text(apart.markdown(), encoding="utf-8")
+    page = folder / "report.html"
+    page.write_text(_html([*sections, apart], made), encoding="utf-8")
+    return page
+
+
+def _section(found: Mapping[str, Any]) -> Section:
+    parts: list[Table | Figure | str] = list(VIEWS[found["settings"]["view"]][1](found["settings"], found))
+    if "fairness" in found:
+        parts += fairness.show(found["settings"], found["fairness"])
+    if found["made"] < found["wanted"]:
+        parts.insert(0, f"{found['made']} of {found['wanted']} cells were made; what is missing is not shown.")
+    return Section(found["id"], found["question"], found["where"], parts)
+
+
+def _made(manifest: Mapping[str, Any]) -> str:
+    entries = list(manifest["cells"].values())
+    if not entries:
+        return "Nothing was made yet."
+    commits = sorted({e["made"]["commit"] for e in entries})
+    packages = ", ".join(f"{name} {number}" for name, number in entries[-1]["made"]["packages"].items())
+    return (
+        f"{len(entries)} cells, {manifest['queries']:,} rows asked, {manifest['cpu_seconds'] / 60:.0f} core-minutes; "
+        f"leastways {entries[-1]['made']['leastways']} at {', '.join(commits)}; {entries[-1]['made']['machine']}, "
+        f"Python {entries[-1]['made']['python']}, {packages}."
+    )
+
+
+_INTRO = (
+    "Every table and figure of the paper beside ours, on the same people and networks, each person judged by a hidden "
+    "cost function that no method sees. Methods named -paper follow the paper where ours depart from it."
+)
+
+
+def _markdown(sections: Sequence[Section], made: str) -> str:
+    contents = "\n".join(f"- {s.id}: {s.question}" for s in sections)
+    head = f"# The paper's results, and ours\n\n{_INTRO} Made by `make reproduce`.\n\n{made}\n\n{contents}\n"
+    links = "\nThe same as [one HTML page](report.html); [what differs by more than 3 points](differences.md).\n"
+    return "\n".join([head + links, *(s.markdown() for s in sections)])
+
+
+def _html(sections: Sequence[Section], made: str) -> str:
+    contents = "".join(f"<li><a href='#{s.id}'>{s.question}</a></li>" for s in sections)
+    body = "".join(s.html() for s in sections)
+    return (
+        "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>The paper's results, and ours</title><style>{CSS}</style></head><body><main>"
+        f"<h1>The paper's results, and ours</h1><p>{_INTRO}</p><p class=note>{made}</p><ol>{contents}</ol>{body}"
+        "</main></body></html>\n"
+    )
