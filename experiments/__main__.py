@@ -15,35 +15,39 @@ import os
 import sys
 from pathlib import Path
 
-from experiments.config import SIZES, load, names, only
+from experiments.config import FOLDER, SIZES, load, names, only
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse, and do what was asked."""
     args = _parser().parse_args(arguments)
     if args.command == "list":
-        for name in names():
-            e = load(name, "paper")
+        for name in names(args.configs):
+            e = load(name, "paper", args.configs)
             print(f"{name:12} {len(e.cells):5} cells  {e.question}")
         return 0
     if args.command == "run":
         return _run(args)
     from experiments.report import render  # late: a run needs no plots
 
-    page = render(args.experiments or names(), args.size, args.results, args.out)
+    chosen = [load(name, args.size, args.configs) for name in args.experiments or names(args.configs)]
+    page = render(chosen, args.size, args.results, args.out)
     print(f"written to {page}")
     return 0
 
 
 def _run(args: argparse.Namespace) -> int:
-    wanted = names() if args.all else args.experiments
+    wanted = names(args.configs) if args.all else args.experiments
     if not wanted:
-        raise SystemExit(f"which experiment? Give --all, or some of: {', '.join(names())}.")
-    if not os.environ.get("LEASTWAYS_DATA"):
-        raise SystemExit("set LEASTWAYS_DATA to the folder with the public data sets; see docs/how-to/data-sets.md.")
+        raise SystemExit(f"which experiment? Give --all, or some of: {', '.join(names(args.configs))}.")
+    chosen = [only(load(name, args.size, args.configs), args.methods, args.data) for name in wanted]
+    public = sorted({cell.data for e in chosen for cell in e.cells} - {"credit"})
+    if public and not os.environ.get("LEASTWAYS_DATA"):
+        raise SystemExit(
+            f"{public[0]} is a public data set: set LEASTWAYS_DATA to its folder; see docs/how-to/data-sets.md."
+        )
     from experiments.runner import run  # late: it loads numba
 
-    chosen = [only(load(name, args.size), args.methods, args.data) for name in wanted]
     if args.without:
         chosen = [only(e, [c.method for c in e.cells if c.method not in args.without], None) for e in chosen]
     failed = run(chosen, args.workers, args.results)
@@ -59,13 +63,15 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m experiments", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="the experiments there are, and how many cells each has")
+    listing = commands.add_parser("list", help="the experiments there are, and how many cells each has")
     run = commands.add_parser("run", help="make the missing results")
     report = commands.add_parser("report", help="show results beside the paper's")
     for command in (run, report):
         command.add_argument("experiments", nargs="*", help="ids as in `list`")
         command.add_argument("--size", choices=SIZES, default="paper")
         command.add_argument("--results", type=Path, default=Path("experiments/results"), help="where results are kept")
+    for command in (listing, run, report):
+        command.add_argument("--configs", type=Path, default=FOLDER, help="folder of YAML files (default: the paper's)")
     run.add_argument("--all", action="store_true", help="every experiment")
     run.add_argument("--methods", nargs="+", help="only these methods")
     run.add_argument("--without", nargs="+", help="not these methods")

@@ -55,10 +55,10 @@ class Experiment:
     settings: Mapping[str, Any]  # whatever else the config holds for its report
 
 
-def names() -> list[str]:
+def names(folder: Path = FOLDER) -> list[str]:
     """Return the experiments there are, in the order they are told."""
     known = {
-        path.stem: int(yaml.safe_load(path.read_text(encoding="utf-8"))["order"]) for path in FOLDER.glob("*.yaml")
+        path.stem: int(yaml.safe_load(path.read_text(encoding="utf-8"))["order"]) for path in folder.glob("*.yaml")
     }
     return sorted(known, key=lambda name: known[name])
 
@@ -72,9 +72,10 @@ def load(name: str, size: str, folder: Path = FOLDER) -> Experiment:
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
         raise SystemExit(f"no experiment {name!r}; known: {known}.")
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    smoke = content.pop("smoke", {}) if size == "smoke" else content.pop("smoke", {}) and {}
+    smoke = content.pop("smoke", {})
+    smaller = smoke if size == "smoke" else {}
     runs = content.pop("runs")
-    cells = tuple(dict.fromkeys(cell for block in runs for cell in _cells({**block, **smoke}, path)))
+    cells = tuple(dict.fromkeys(cell for block in runs for cell in _cells({**block, **smaller}, path)))
     return Experiment(
         id=content.pop("id", name),
         question=content.pop("question"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.config import Experiment, load
+from experiments.config import Experiment
 from experiments.report import curves, fairness, tables
 from experiments.report.differences import differences
 from experiments.report.layout import Figure, Section, Table
@@ -30,10 +30,10 @@ VIEWS: dict[str, tuple[Collector, Shower]] = {
 }
 
 
-def render(names: Sequence[str], size: str, results: Path, out: Path) -> Path:
+def render(experiments: Sequence[Experiment], size: str, results: Path, out: Path) -> Path:
     """Collect the numbers of some experiments and draw the pages; return the HTML page."""
     out.mkdir(parents=True, exist_ok=True)
-    numbers, manifest = collect([load(name, size) for name in names], Store(size, results))
+    numbers, manifest = collect(experiments, Store(size, results))
     text = json.dumps(numbers, indent=1)
     (out / "numbers.json").write_text(text + "\n", encoding="utf-8")
     manifest["numbers_sha256"] = hashlib.sha256((text + "\n").encode()).hexdigest()
