@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types bare benchmark clean
+.PHONY: help demo test lint types bare benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -29,6 +29,10 @@ bare:            ## install the core alone in an environment of its own and use 
 
 benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)
 	$(BIN)/python -m benchmarks.cols
+
+reproduce: $(VENV)/.installed-test  ## every table and figure of the paper (needs LEASTWAYS_DATA; see docs/how-to/reproduce.md)
+	$(BIN)/python -m experiments run --all
+	$(BIN)/python -m experiments report --out docs/reproduction
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
