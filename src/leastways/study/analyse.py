@@ -13,8 +13,7 @@ from scipy.stats import binomtest, norm
 
 from leastways.errors import DataError, listed
 from leastways.study.collect import ANSWERS_TABLE, COLUMNS, Collected
-from leastways.study.create import NO_PREFERENCE
-from leastways.study.folder import Study
+from leastways.study.folder import NO_PREFERENCE, Study
 from leastways.study.votes import Votes, fleiss_kappa, majority_preferred, majority_yes
 
 LEVEL = 0.95
@@ -153,9 +152,8 @@ def analyse_study(collected: Collected | str | Path) -> StudyResult:
     counts = [int((chosen == choice).sum()) for choice in range(3)]
     both = (yes >= 0).all(axis=0)  # items on which both methods can be compared
     for_first, for_second = (int((both & (yes[m] == 1) & (yes[1 - m] == 0)).sum()) for m in (0, 1))
-    full = (votes.preferred.sum(axis=1) == study.per_item) & (votes.reasonable.sum(axis=2) == study.per_item).all(
-        axis=0
-    )
+    given = np.stack([votes.preferred.sum(axis=1), *votes.reasonable.sum(axis=2)])  # [questions, items]
+    full = (given == study.per_item).all(axis=0)
     sides = answers.loc[answers["question"] == "preferred", "shown_as"]
     return StudyResult(
         study=study.id,

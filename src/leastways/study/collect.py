@@ -11,8 +11,7 @@ import pandas as pd
 
 from leastways.errors import SettingError
 from leastways.study.answers import QUESTIONS, Answer, Problem, read_answers
-from leastways.study.create import NO_PREFERENCE
-from leastways.study.folder import ANSWERS, Study, write_text
+from leastways.study.folder import ANSWERS, NO_PREFERENCE, Study, write_text
 
 ANSWERS_TABLE, PROBLEMS_TABLE = "answers.csv", "problems.csv"
 COLUMNS = ("annotator", "item", "person", "question", "about", "answer", "shown_as", "file")
@@ -63,8 +62,8 @@ class Collected:
 def collect_answers(study: Study | str | Path, files: Iterable[str | Path] | str | Path | None = None) -> Collected:
     """Read answer files, check them against the study, and unblind what is good.
 
-    Nothing is dropped in silence. Files that cannot be read, of another study, from an unknown annotator or of a changed
-    form, unknown items, impossible values, repeated, contradicting and missing answers are listed in `problems`. Of
+    Nothing is dropped in silence. Files that cannot be read, of another study, from an unknown annotator or of a form
+    that was changed, unknown items, impossible values, repeated, contradicting and missing answers are listed in `problems`. Of
     answers that agree one is kept; of answers that contradict each other none is, because nobody can tell which one
     was meant.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,18 @@ from leastways.errors import DataError, SettingError, listed
 from leastways.plans import RecoursePlans
 from leastways.rng import check_seed
 from leastways.study.design import Design, make_design
-from leastways.study.folder import Study, check_folder, checksum, refuse_another_study, write_study
+from leastways.study.folder import (
+    NO_PREFERENCE,
+    Study,
+    check_folder,
+    checksum,
+    refuse_another_study,
+    write_study,
+)
 from leastways.study.form import Sheet, form_html, sheet_content
 from leastways.study.items import Item, make_items
 from leastways.study.people import Comparable, Profiles, comparable_people, draw_people, profile_to_json, profiles_of
 
-NO_PREFERENCE = "no preference"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
@@ -80,59 +87,57 @@ def create_study(
     people = draw_people(usable.people, _how_many(n_people, usable), seed)
     items = make_items((first, second), people, told, n_options)
     design = make_design(len(items), len(names), _check_count("per_item", per_item), seed)
-    return _write(folder, (first, second), methods, names, per_item, seed, items, design, title, usable.left_out)
+    setup = _Setup(folder, (first, second), methods, names, per_item, seed, title, usable.left_out)
+    return _write(setup, items, design)
 
 
-def _write(
-    folder: Path,
-    plans: tuple[RecoursePlans, RecoursePlans],
-    methods: tuple[str, str],
-    names: tuple[str, ...],
-    per_item: int,
-    seed: int,
-    items: tuple[Item, ...],
-    design: Design,
-    title: str,
-    left_out: dict[str, int],
-) -> Study:
-    sheets = {
-        name: tuple(Sheet(items[i], *_sides(items[i], int(first[i]))) for i in task)
-        for name, task, first in zip(names, design.tasks, design.first, strict=True)
-    }
+@dataclass(frozen=True)
+class _Setup:
+    """What a study is made of beside its items and its design."""
+
+    folder: Path
+    plans: tuple[RecoursePlans, RecoursePlans]
+    methods: tuple[str, str]
+    annotators: tuple[str, ...]
+    per_item: int
+    seed: int
+    title: str
+    left_out: dict[str, int]
+
+
+def _write(setup: _Setup, items: tuple[Item, ...], design: Design) -> Study:
+    """Lay out the forms, name the study by all that is in them, and write everything."""
+    dealt = list(zip(setup.annotators, design.tasks, design.first, strict=True))
+    sheets = {name: tuple(Sheet(items[i], *_sides(items[i], int(a[i]))) for i in task) for name, task, a in dealt}
     content = {name: [sheet_content(sheet) for sheet in its] for name, its in sheets.items()}
-    plan_checksums = {m: checksum(p.to_json()) for m, p in zip(methods, plans, strict=True)}
-    people = [[item.id, item.person] for item in items]
-    study_id = checksum([VERSION_OF_ID, methods, per_item, seed, people, plan_checksums, title, content])[:16]
-    refuse_another_study(folder, study_id)
+    plans = {m: checksum(p.to_json()) for m, p in zip(setup.methods, setup.plans, strict=True)}
+    people = {item.id: item.person for item in items}
+    named_by = [setup.methods, setup.per_item, setup.seed, setup.title, people, plans, content]
+    study_id = checksum(named_by)[:16]
+    refuse_another_study(setup.folder, study_id)
     study = Study(
-        folder=folder,
+        folder=setup.folder,
         id=study_id,
-        methods=methods,
-        annotators=names,
-        per_item=per_item,
-        seed=seed,
-        people={item.id: item.person for item in items},
+        methods=setup.methods,
+        annotators=setup.annotators,
+        per_item=setup.per_item,
+        seed=setup.seed,
+        people=people,
         tasks={name: tuple(sheet.item.id for sheet in its) for name, its in sheets.items()},
-        shown_first={
-            name: {items[i].id: methods[first[i]] for i in task}
-            for name, task, first in zip(names, design.tasks, design.first, strict=True)
-        },
-        checksums={name: checksum([study_id, name, content[name]]) for name in names},
-        left_out=left_out,
+        shown_first={name: {items[i].id: setup.methods[a[i]] for i in task} for name, task, a in dealt},
+        checksums={name: checksum([study_id, name, content[name]]) for name in setup.annotators},
+        left_out=setup.left_out,
     )
     details = {
-        "title": title,
+        "title": setup.title,
         "made_by": f"leastways {__version__}",
         "items": [{"id": i.id, "person": i.person, "profile": profile_to_json(i.profile)} for i in items],
-        "plan_checksums": plan_checksums,
-        "schema": plans[0].schema.to_yaml(),
+        "plan_checksums": plans,
+        "schema": setup.plans[0].schema.to_yaml(),
     }
-    pages = {name: form_html(title, study_id, name, study.checksums[name], its) for name, its in sheets.items()}
+    pages = {name: form_html(setup.title, study_id, name, study.checksums[name], its) for name, its in sheets.items()}
     write_study(study, details, pages)
     return study
-
-
-VERSION_OF_ID = 1  # raise it where the same content is to count as another study
 
 
 def _sides(item: Item, first: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

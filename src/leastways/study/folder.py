@@ -13,6 +13,7 @@ from typing import Any
 from leastways.errors import DataError, SettingError
 
 MANIFEST, KEY, FORMS, ANSWERS = "study.json", "key.json", "forms", "answers"
+NO_PREFERENCE = "no preference"  # an answer, beside the names of the methods
 VERSION = 1
 _FORMAT, _KEY_FORMAT = "leastways study", "leastways study key"
 

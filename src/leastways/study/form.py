@@ -18,9 +18,7 @@ ANSWERS_FORMAT, ANSWERS_VERSION = "leastways study answers", 1
 CHOICES = (("A", "Set A"), ("B", "Set B"), ("none", "No preference"))
 YES_NO = (("yes", "Yes"), ("no", "No"))
 # The browser itself refuses to load or send anything.
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"
 
 
 @dataclass(frozen=True)
@@ -88,8 +86,8 @@ the set is enough</strong>.</p>
 <p>Put yourself in the place of the person, and answer three short questions:</p>
 <ol><li>From which set would you rather take an option: A, B, or no preference?</li>
 <li>Does set A seem reasonable to you?</li><li>Does set B seem reasonable to you?</li></ol>
-<p>There are no right answers. A and B change places from person to person; do not look for a pattern. Please answer alone.
-At the end you save a file and send it back to whoever gave you this form. Nothing is sent by itself.</p>
+<p>There are no right answers. A and B change places from person to person; do not look for a pattern. Please answer
+alone. At the end you save a file and send it back to whoever gave you this form. Nothing is sent by itself.</p>
 <p class="note" id="kept"></p>
 <details><summary>Go on with answers saved in a file</summary>
 <p><label>The file: <input type="file" id="load" accept=".json,application/json"></label></p></details>

@@ -1,6 +1,6 @@
 """What a study's form does: pages, progress, answers kept in the browser where it allows that, answers saved as a file.
 
-Plain JavaScript without any library. The answers live in one object; the radio buttons and the browser's store follow it.
+Plain JavaScript without any library. The answers live in one object; the radio buttons and the browser's store follow.
 """
 
 SCRIPT = r"""

@@ -154,7 +154,7 @@ def profile_to_json(said: Preferences | None) -> dict[str, Any] | None:
     """Return what the annotators are told, as JSON can hold it."""
     if said is None:
         return None
-    ranges = {}
+    ranges: dict[str, Any] = {}
     for name, accepted in said.ranges.items():
         bounds = range_of(accepted)
         if bounds is None:

@@ -11,7 +11,7 @@ from leastways._extras import require
 from leastways.report.plots import folded
 from leastways.report.svg import INK, ONE, STYLE, TWO
 from leastways.study.analyse import Share, StudyResult
-from leastways.study.create import NO_PREFERENCE
+from leastways.study.folder import NO_PREFERENCE
 from leastways.study.show import p_value_text
 
 PLOT_FILES = ("result.png", "result.svg")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from leastways.study.analyse import Difference, Share, StudyResult
 from leastways.study.collect import Collected
-from leastways.study.create import NO_PREFERENCE
+from leastways.study.folder import NO_PREFERENCE
 
 MAX_PROBLEMS = 30  # rows on a screen; the file has all of them
 _HEADS = ("What", "Share", "95 % interval", "Items")

@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.study.create import NO_PREFERENCE
-from leastways.study.folder import Study
+from leastways.study.folder import NO_PREFERENCE, Study
 
 Counts = NDArray[np.int64]
 
@@ -37,8 +36,10 @@ class Votes:
 def _counts(answers: pd.DataFrame, items: tuple[str, ...], values: tuple[str, ...]) -> Counts:
     """Return how often each value was given to each item, [items, values]."""
     out = np.zeros((len(items), len(values)), np.int64)
-    places = (pd.Index(items).get_indexer(answers["item"]), pd.Index(values).get_indexer(answers["answer"]))
-    np.add.at(out, places, 1)
+    rows, columns = (
+        pd.Index(known).get_indexer(pd.Index(answers[name])) for name, known in (("item", items), ("answer", values))
+    )
+    np.add.at(out, (rows, columns), 1)
     return out
 
 
