@@ -63,9 +63,9 @@ def collect_answers(study: Study | str | Path, files: Iterable[str | Path] | str
     """Read answer files, check them against the study, and unblind what is good.
 
     Nothing is dropped in silence. Files that cannot be read, of another study, from an unknown annotator or of a form
-    that was changed, unknown items, impossible values, repeated, contradicting and missing answers are listed in `problems`. Of
-    answers that agree one is kept; of answers that contradict each other none is, because nobody can tell which one
-    was meant.
+    that was changed, unknown items, impossible values, repeated, contradicting and missing answers are listed in
+    `problems`. Of answers that agree one is kept; of answers that contradict each other none is, because nobody can
+    tell which one was meant.
 
     Parameters
     ----------

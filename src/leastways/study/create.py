@@ -77,7 +77,7 @@ def create_study(
     folder = Path(folder)
     check_folder(folder)
     seed, names = check_seed(random_state), _annotators(annotators)
-    _check_methods(methods)
+    methods = _check_methods(methods)
     if n_options is not None:
         _check_count("n_options", n_options)
     usable = comparable_people(first, second)
@@ -85,8 +85,12 @@ def create_study(
     if profiles is not None:
         usable = _with_profiles(usable, [label in told for label in usable.people.tolist()])
     people = draw_people(usable.people, _how_many(n_people, usable), seed)
+    if len(people) * _check_count("per_item", per_item) < len(names):
+        raise SettingError(
+            f"{len(people)} people with {per_item} annotations each leave some of {len(names)} annotators without work."
+        )
     items = make_items((first, second), people, told, n_options)
-    design = make_design(len(items), len(names), _check_count("per_item", per_item), seed)
+    design = make_design(len(items), len(names), per_item, seed)
     setup = _Setup(folder, (first, second), methods, names, per_item, seed, title, usable.left_out)
     return _write(setup, items, design)
 
@@ -183,13 +187,14 @@ def _annotators(given: int | Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _check_methods(methods: tuple[str, str]) -> None:
+def _check_methods(methods: Sequence[str]) -> tuple[str, str]:
     if isinstance(methods, str) or len(methods) != 2 or not all(isinstance(m, str) and m.strip() for m in methods):
         raise SettingError(f"methods must be two names, not {methods!r}.")
     if methods[0] == methods[1]:
         raise SettingError(f"the two methods need different names, not {methods[0]!r} twice.")
     if NO_PREFERENCE in methods:
         raise SettingError(f"a method cannot be called {NO_PREFERENCE!r}: that is an answer.")
+    return methods[0], methods[1]
 
 
 def _check_count(what: str, value: object) -> int:
