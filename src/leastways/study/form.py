@@ -98,7 +98,7 @@ def _page(sheet: Sheet, place: int, of: int) -> str:
     item = sheet.item
     name = f"p{place + 1}"
     questions = (
-        _question(f"{name}-prefer", "prefer", "If you were this person: from which set would you take?", CHOICES)
+        _question(f"{name}-prefer", "prefer", "If you were this person, from which set would you choose?", CHOICES)
         + _question(f"{name}-a", "reasonable_A", "Does set A seem reasonable?", YES_NO)
         + _question(f"{name}-b", "reasonable_B", "Does set B seem reasonable?", YES_NO)
     )
