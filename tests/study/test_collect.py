@@ -38,13 +38,13 @@ def test_everything_is_there(study: Study, tmp_path: Path) -> None:
     assert collected.n_missing == 0
     table = collected.answers
     assert len(table) == 12
-    for row in table.itertuples():
-        shown_a = study.shown_first[str(row.annotator)][str(row.item)]
-        if row.question == "preferred":
-            assert (row.answer, row.shown_as, row.about) == (shown_a, "A", "")
+    for row in table.to_dict("records"):
+        shown_a = study.shown_first[row["annotator"]][row["item"]]
+        if row["question"] == "preferred":
+            assert (row["answer"], row["shown_as"], row["about"]) == (shown_a, "A", "")
         else:
-            assert (row.about == shown_a) == (row.answer == "yes") == (row.shown_as == "A")
-        assert row.person == study.people[str(row.item)]
+            assert (row["about"] == shown_a) == (row["answer"] == "yes") == (row["shown_as"] == "A")
+        assert row["person"] == study.people[row["item"]]
     assert set(table["answer"]) - {"yes", "no"} <= set(NAMES)
     backwards = collect_answers(tmp_path / "study", paths[::-1])
     assert backwards.answers.equals(table)

@@ -14,9 +14,8 @@ from tests.study.crowd import N_PEOPLE, answered, plans, truth
 
 def whole_way(folder: Path, one: tuple[str, int], two: tuple[str, int], seed: int, **how: float) -> StudyResult:
     offered = {"one": plans(*one), "two": plans(*two)}
-    study = create_study(
-        *offered.values(), folder / "study", methods=("one", "two"), profiles=truth(), random_state=seed
-    )
+    pair = offered["one"], offered["two"]
+    study = create_study(*pair, folder / "study", methods=("one", "two"), profiles=truth(), random_state=seed)
     answered(study, offered, folder / "answers", seed=seed, **how)
     collected = collect_answers(study, folder / "answers")
     assert collected.complete

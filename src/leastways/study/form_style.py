@@ -32,7 +32,7 @@ fieldset { border: 1px solid var(--faint); border-radius: .6rem; background: var
   padding: .7rem 1rem .9rem; min-width: 0; }
 legend { float: left; width: 100%; padding: 0; margin-bottom: .5rem; font-weight: 600; }
 .choices { clear: both; display: flex; flex-wrap: wrap; gap: .5rem; }
-.choices label { display: flex; align-items: center; gap: .45rem; flex: 1 1 auto; min-height: 2.75rem;
+.choices label { display: flex; align-items: center; gap: .45rem; flex: 1 1 auto; min-height: 44px;
   padding: .3rem .9rem .3rem .7rem; border: 2px solid var(--faint); border-radius: .5rem; background: var(--page);
   cursor: pointer; }
 .choices label:has(:checked) { border-color: var(--one); }
@@ -45,7 +45,7 @@ legend { float: left; width: 100%; padding: 0; margin-bottom: .5rem; font-weight
 .js .bar { display: flex; }
 .done { flex: 1; text-align: center; font-size: .9rem; color: var(--soft); }
 progress { display: block; width: 100%; height: .5rem; margin-top: .2rem; accent-color: var(--one); }
-button { font: inherit; min-height: 2.75rem; padding: .3rem 1.2rem; border: 2px solid var(--faint);
+button { font: inherit; min-height: 44px; padding: .3rem 1.2rem; border: 2px solid var(--faint);
   border-radius: .5rem; background: var(--page); color: var(--ink); cursor: pointer; }
 button.main { background: #0067a0; border-color: #0067a0; color: #ffffff; font-weight: 600; }
 button:disabled { visibility: hidden; }
