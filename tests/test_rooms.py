@@ -93,7 +93,18 @@ def test_every_public_name_exists() -> None:
         leastways.nothing  # noqa: B018
 
 
-EXTRAS = ("torch", "onnxruntime", "xgboost", "lightgbm", "skops", "pyarrow", "matplotlib", "skl2onnx", "onnx", "statsmodels")
+EXTRAS = (
+    "torch",
+    "onnxruntime",
+    "xgboost",
+    "lightgbm",
+    "skops",
+    "pyarrow",
+    "matplotlib",
+    "skl2onnx",
+    "onnx",
+    "statsmodels",
+)
 
 
 def test_core_runs_with_none_of_the_extras() -> None:

@@ -19,6 +19,7 @@ N_PEOPLE = 40
 def credit() -> tuple[Any, lw.Schema, Any]:
     """The embedded loan data, its schema, and some people whom its model refuses."""
     data = lw.datasets.load_credit()
+    assert data.model is not None
     return data, data.schema(), data.people[data.model(data.people) < 0.5].head(N_PEOPLE)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def made_study(n_items: int, per_item: int = 3, folder: Path = Path("nowhere")) 
     )
 
 
-def collected(choices: list[tuple[str, ...]], reasonable: list[tuple[str, str]] | None = None) -> Collected:
+def collected(choices: Sequence[tuple[str, ...]], reasonable: Sequence[tuple[str, str]] | None = None) -> Collected:
     """The answers of three annotators to each item: what they prefer; and what all of them find reasonable."""
     study = made_study(len(choices))
     rows: list[tuple[Any, ...]] = []
