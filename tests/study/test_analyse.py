@@ -154,6 +154,7 @@ def test_all_of_one_mind() -> None:
 
 
 def test_only_the_second_question() -> None:
+    pytest.importorskip("statsmodels")
     whole = collected([("ours",) * 3] * 3)
     result = analyse_study(
         Collected(whole.study, whole.answers[whole.answers["question"] == "reasonable"], whole.problems)
