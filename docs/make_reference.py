@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
+    "Preference studies": ("study",),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
     "Errors": (
@@ -74,6 +75,8 @@ HIDDEN = {
     "AtMost": ("to_dict",),
     "CostDistribution": ("of",),
     "Totals": ("to_dict", "rows"),
+    "Share": ("of_counts",),
+    "Difference": ("of_pairs",),
 }
 REPORT = ("write_report", "plan_panel", "summary_table", "schema_table", "can_draw")
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastways import datasets, metrics, testing
+    from leastways import datasets, metrics, study, testing
     from leastways.costs import CostDistribution, Preferences
     from leastways.errors import (
         DataError,
@@ -52,7 +52,7 @@ _HOMES = {
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
 }
-_ROOMS = ("datasets", "metrics", "testing")
+_ROOMS = ("datasets", "metrics", "study", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -96,6 +96,7 @@ __all__ = [
     "oracle",
     "register_searcher",
     "simulate_people",
+    "study",
     "testing",
 ]
 

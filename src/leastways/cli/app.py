@@ -11,6 +11,7 @@ from leastways.cli.exits import MEANINGS
 from leastways.cli.explain import explain
 from leastways.cli.recommend import recommend
 from leastways.cli.schema import schema_app
+from leastways.cli.study import study_app
 
 app = typer.Typer(
     name="leastways",
@@ -53,3 +54,4 @@ app.command(epilog=MEANINGS)(demo)
 app.add_typer(schema_app, name="schema")
 app.command(epilog=MEANINGS)(recommend)
 app.command(epilog=MEANINGS)(explain)
+app.add_typer(study_app, name="study")

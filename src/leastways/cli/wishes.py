@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from leastways.cli.columns import category_value, number
 from leastways.costs import Preferences
-from leastways.errors import PreferenceError, plain
+from leastways.errors import DataError, PreferenceError, nearest, plain
 from leastways.schema import Feature, Schema
 
 
@@ -108,3 +111,22 @@ def _split(text: str, schema: Schema, option: str, example: str) -> tuple[str, s
     if not equals:
         raise PreferenceError(f"{option} {text!r}: write FEATURE=VALUE, such as {schema.names[0]}={example}.")
     return name, said
+
+
+def read_profiles(path: Path, labels: pd.Index[Any]) -> dict[Any, Preferences]:
+    """Read what each person wants from JSON: ``{label: {"scores": {feature: share}, ..}}``, labels as text."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read profiles from {str(path)!r}: {error}") from error
+    if not isinstance(data, dict) or not all(isinstance(said, dict) for said in data.values()):
+        raise DataError(f"{str(path)!r} must hold an object with an object of preferences for each person's label.")
+    known = [field.name for field in fields(Preferences)]
+    for label, said in data.items():
+        for name in said:
+            if name not in known:
+                raise PreferenceError(
+                    f"{str(path)!r}, person {label!r}: unknown {name!r}; allowed: {', '.join(known)}."
+                    + nearest(name, known)
+                )
+    return {label: Preferences(**data[str(plain(label))]) for label in labels if str(plain(label)) in data}

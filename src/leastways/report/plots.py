@@ -119,7 +119,7 @@ def changed_features(plans: RecoursePlans) -> Picture:
         places = np.arange(len(names))
         bars = axes.barh(places, shares, color=ONE, height=0.7)
         axes.bar_label(bars, labels=[f"{s:.0f} %" for s in shares], padding=3, color=INK)
-        axes.set_yticks(places, [_folded(n) for n in names])
+        axes.set_yticks(places, [folded(n) for n in names])
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
@@ -194,7 +194,7 @@ def _quartiles(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(middle)
 
 
-def _folded(name: str, width: int = 22) -> str:
+def folded(name: str, width: int = 22) -> str:
     """Break a long name over two lines, so that it leaves room for the bars."""
     if len(name) <= width or " " not in name:
         return name

@@ -1,0 +1,230 @@
+"""What a study says: shares with intervals, agreement, and whether a difference is more than chance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest, norm
+
+from leastways.errors import DataError, listed
+from leastways.study.collect import ANSWERS_TABLE, COLUMNS, Collected
+from leastways.study.folder import NO_PREFERENCE, Study
+from leastways.study.votes import Votes, fleiss_kappa, majority_preferred, majority_yes
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of items, with its 95 % interval (Wilson's)."""
+
+    count: int
+    of: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of_counts(cls, count: int, of: int) -> Share:
+        """Make a share; NaN of nothing."""
+        if of == 0:
+            return cls(0, 0, math.nan, math.nan, math.nan)
+        ends = binomtest(count, of).proportion_ci(LEVEL, method="wilson")
+        return cls(count, of, count / of, float(ends.low), float(ends.high))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first method's share less the second's, with its 95 % interval, and the p-value of a test that is exact.
+
+    Both shares are of the same items, and the interval takes that into account (the normal approximation for paired
+    shares). The p-value is two-sided: how probable so uneven a split would be if both methods were as good.
+    """
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+    @classmethod
+    def of_pairs(cls, for_first: int, for_second: int, of: int) -> Difference:
+        """Compare the items that speak for one method alone with those that speak for the other alone.
+
+        The test is the sign test; on pairs of yes and no it is McNemar's.
+        """
+        if of == 0:
+            return cls(math.nan, math.nan, math.nan, math.nan)
+        value = (for_first - for_second) / of
+        spread = norm.ppf(0.5 + LEVEL / 2) * math.sqrt(((for_first + for_second) / of - value**2) / of)
+        decided = for_first + for_second
+        p_value = float(binomtest(for_first, decided).pvalue) if decided else 1.0
+        return cls(value, max(-1.0, value - spread), min(1.0, value + spread), p_value)
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What came of a study.
+
+    Attributes
+    ----------
+    methods
+        The two methods.
+    preferred
+        By method, and "no preference": the share of items of which it is the majority's choice.
+    preference
+        The difference between the methods' shares. Its p-value is the exact sign test on the majority votes, items
+        without a preference left out.
+    preference_kappa
+        Fleiss' kappa of the single votes; 1: all agree, 0: no more than by chance, NaN: undefined.
+    reasonable
+        By method: the share of items for which more than half of the annotators found its options reasonable.
+    reasonableness
+        The difference between these. Its p-value is McNemar's exact test.
+    reasonable_kappa
+        Fleiss' kappa of the votes on what is reasonable.
+    chose_a
+        Of all single votes for a set: the share that went to set A. Far from a half, the place counted.
+    items : DataFrame
+        A row per item: the votes, the majority's choice, and whether either method is reasonable.
+    n_items, n_annotators, per_item, n_answers
+        The size of the study, and how many answers there are.
+    n_incomplete
+        Items that lack some vote. Their verdict is by the votes they have; kappa leaves them out.
+    n_unjudged
+        Items without any vote on a preference. They do not count.
+    """
+
+    study: str
+    methods: tuple[str, str]
+    preferred: dict[str, Share]
+    preference: Difference
+    preference_kappa: float
+    reasonable: dict[str, Share]
+    reasonableness: Difference
+    reasonable_kappa: float
+    chose_a: Share
+    items: pd.DataFrame
+    n_items: int
+    n_annotators: int
+    per_item: int
+    n_answers: int
+    n_incomplete: int
+    n_unjudged: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the table of items as JSON can hold it: None where a figure is undefined."""
+        names = [name for name in self.__dataclass_fields__ if name != "items"]
+        return {name: _plain(getattr(self, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Share | Difference):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(inner) for inner in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def analyse_study(collected: Collected | str | Path) -> StudyResult:
+    """Take the majority vote on every item, and say what the study found.
+
+    Parameters
+    ----------
+    collected
+        What `collect_answers` returned, or the folder of a study whose answers were collected and written.
+
+    Fleiss' kappa needs statsmodels: ``pip install 'leastways[study]'``.
+    """
+    study, answers = (
+        (collected.study, collected.answers) if isinstance(collected, Collected) else _read(Path(collected))
+    )
+    if answers.empty:
+        raise DataError(f"there is no usable answer in study {study.id!r}, so there is nothing to analyse.")
+    votes = Votes.count(study, answers)
+    chosen, yes = majority_preferred(votes.preferred), majority_yes(votes.reasonable)
+    counts = [int((chosen == choice).sum()) for choice in range(3)]
+    both = (yes >= 0).all(axis=0)  # items on which both methods can be compared
+    for_first, for_second = (int((both & (yes[m] == 1) & (yes[1 - m] == 0)).sum()) for m in (0, 1))
+    given = np.stack([votes.preferred.sum(axis=1), *votes.reasonable.sum(axis=2)])  # [questions, items]
+    full = (given == study.per_item).all(axis=0)
+    sides = answers.loc[answers["question"] == "preferred", "shown_as"]
+    return StudyResult(
+        study=study.id,
+        methods=study.methods,
+        preferred={
+            name: Share.of_counts(n, sum(counts))
+            for name, n in zip((*study.methods, NO_PREFERENCE), counts, strict=True)
+        },
+        preference=Difference.of_pairs(counts[0], counts[1], sum(counts)),
+        preference_kappa=fleiss_kappa(votes.preferred, study.per_item),
+        reasonable={
+            name: Share.of_counts(int((both & (yes[m] == 1)).sum()), int(both.sum()))
+            for m, name in enumerate(study.methods)
+        },
+        reasonableness=Difference.of_pairs(for_first, for_second, int(both.sum())),
+        reasonable_kappa=fleiss_kappa(np.concatenate(list(votes.reasonable)), study.per_item),
+        chose_a=Share.of_counts(int((sides == "A").sum()), int(sides.isin(["A", "B"]).sum())),
+        items=_items_table(study, votes, chosen, yes),
+        n_items=len(votes.items),
+        n_annotators=len(study.annotators),
+        per_item=study.per_item,
+        n_answers=len(answers),
+        n_incomplete=int((~full).sum()),
+        n_unjudged=int((chosen < 0).sum()),
+    )
+
+
+def _items_table(study: Study, votes: Votes, chosen: Any, yes: Any) -> pd.DataFrame:
+    names = (*study.methods, NO_PREFERENCE)
+    table = pd.DataFrame({"person": list(study.people.values())}, index=pd.Index(votes.items, name="item"))
+    for place, name in enumerate(names):
+        table[f"votes: {name}"] = votes.preferred[:, place]
+    table["preferred"] = [names[c] if c >= 0 else "" for c in chosen]
+    for place, name in enumerate(study.methods):
+        table[f"reasonable: {name}"] = pd.array([None if y < 0 else bool(y) for y in yes[place]], dtype="boolean")
+    return table
+
+
+def _read(folder: Path) -> tuple[Study, pd.DataFrame]:
+    """Read answers that were collected, and check that they are still this study's."""
+    study, path = Study.read(folder), folder / ANSWERS_TABLE
+    if not path.is_file():
+        raise DataError(f"there is no file {str(path)!r}; `leastways study collect` makes it.")
+    try:
+        answers = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:  # pandas' own errors on text that is no table are of this kind
+        raise DataError(f"cannot read {str(path)!r}: {error}") from error
+    if list(answers.columns) != list(COLUMNS):
+        raise DataError(f"{str(path)!r} has other columns than {', '.join(COLUMNS)}; collect the answers again.")
+    _check_answers(study, answers, path)
+    if answers.duplicated(["annotator", "item", "question", "about"]).any():
+        raise DataError(f"{str(path)!r} holds an answer twice; collect the answers again.")
+    return study, answers
+
+
+def _check_answers(study: Study, answers: pd.DataFrame, path: Path) -> None:
+    """Raise where a table that was edited by hand holds what this study cannot have."""
+    prefers = answers["question"] == "preferred"
+    known: list[tuple[str, Any, tuple[str, ...]]] = [
+        ("annotator", slice(None), study.annotators),
+        ("item", slice(None), tuple(study.people)),
+        ("question", slice(None), ("preferred", "reasonable")),
+        ("answer", prefers, (*study.methods, NO_PREFERENCE)),
+        ("answer", ~prefers, ("yes", "no")),
+        ("about", ~prefers, study.methods),
+    ]
+    for column, rows, allowed in known:
+        values = answers.loc[rows, column]
+        strange = values[~values.isin(allowed)]
+        if len(strange):
+            raise DataError(
+                f"{str(path)!r}: {column} {strange.iloc[0]!r} is not of this study; known: {listed(allowed)}. "
+                "Collect the answers again."
+            )

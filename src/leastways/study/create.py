@@ -1,0 +1,203 @@
+"""Make a study: choose people, put the options into words, deal them out blind, write a form per annotator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leastways import __version__
+from leastways.errors import DataError, SettingError, listed
+from leastways.plans import RecoursePlans
+from leastways.rng import check_seed
+from leastways.study.design import Design, make_design
+from leastways.study.folder import (
+    NO_PREFERENCE,
+    Study,
+    check_folder,
+    checksum,
+    refuse_another_study,
+    write_study,
+)
+from leastways.study.form import Sheet, form_html, sheet_content
+from leastways.study.items import Item, make_items
+from leastways.study.people import Comparable, Profiles, comparable_people, draw_people, profile_to_json, profiles_of
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+
+
+def create_study(
+    first: RecoursePlans,
+    second: RecoursePlans,
+    folder: str | Path,
+    *,
+    methods: tuple[str, str],
+    n_people: int | None = None,
+    annotators: int | Sequence[str] = 3,
+    per_item: int = 3,
+    profiles: Profiles = None,
+    n_options: int | None = None,
+    title: str = "Which options would you choose?",
+    random_state: int = 0,
+) -> Study:
+    """Make a blind comparison of two methods by human annotators, as a folder of forms that need no server.
+
+    Parameters
+    ----------
+    first, second
+        What two methods offer the same people, by the same schema. People who were accepted already, whose row could
+        not be used, or whom neither method offers anything are left out, and counted in `Study.left_out`.
+    folder
+        Where to make the study: a new or an empty folder. One with another study in it is refused.
+    methods
+        Their names. They are not in the forms.
+    n_people
+        How many people are judged, drawn at random; None for all that can be.
+    annotators
+        How many, or their names (letters, digits, hyphens), which name the forms.
+    per_item
+        Annotators who judge the same person. Each has a fair share of people.
+    profiles
+        What annotators are told of each person's wishes: simulated people (`lw.simulate_people`), whose hidden
+        editable features and scores are shown, or `Preferences` for all or by label. People without one are left out.
+    n_options
+        Options shown of each set, at most: the first ones of the plan. They appear in an order that follows from the
+        options alone, fewest changes first. None for all.
+    title
+        The heading of the forms.
+    random_state
+        Seed of everything drawn by lot: people, who judges whom, which method is A.
+
+    """
+    folder = Path(folder)
+    check_folder(folder)
+    seed, names = check_seed(random_state), _annotators(annotators)
+    methods = _check_methods(methods)
+    if n_options is not None:
+        _check_count("n_options", n_options)
+    usable = comparable_people(first, second)
+    told = profiles_of(profiles, first.schema, usable.people)
+    if profiles is not None:
+        usable = _with_profiles(usable, [label in told for label in usable.people.tolist()])
+    people = draw_people(usable.people, _how_many(n_people, usable), seed)
+    if len(people) * _check_count("per_item", per_item) < len(names):
+        raise SettingError(
+            f"{len(people)} people with {per_item} annotations each leave some of {len(names)} annotators without work."
+        )
+    items = make_items((first, second), people, told, n_options)
+    design = make_design(len(items), len(names), per_item, seed)
+    setup = _Setup(folder, (first, second), methods, names, per_item, seed, title, usable.left_out)
+    return _write(setup, items, design)
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What a study is made of beside its items and its design."""
+
+    folder: Path
+    plans: tuple[RecoursePlans, RecoursePlans]
+    methods: tuple[str, str]
+    annotators: tuple[str, ...]
+    per_item: int
+    seed: int
+    title: str
+    left_out: dict[str, int]
+
+
+def _write(setup: _Setup, items: tuple[Item, ...], design: Design) -> Study:
+    """Lay out the forms, name the study by all that is in them, and write everything."""
+    dealt = list(zip(setup.annotators, design.tasks, design.first, strict=True))
+    sheets = {name: tuple(Sheet(items[i], *_sides(items[i], int(a[i]))) for i in task) for name, task, a in dealt}
+    content = {name: [sheet_content(sheet) for sheet in its] for name, its in sheets.items()}
+    plans = {m: checksum(p.to_json()) for m, p in zip(setup.methods, setup.plans, strict=True)}
+    people = {item.id: item.person for item in items}
+    named_by = [setup.methods, setup.per_item, setup.seed, setup.title, people, plans, content]
+    study_id = checksum(named_by)[:16]
+    refuse_another_study(setup.folder, study_id)
+    study = Study(
+        folder=setup.folder,
+        id=study_id,
+        methods=setup.methods,
+        annotators=setup.annotators,
+        per_item=setup.per_item,
+        seed=setup.seed,
+        people=people,
+        tasks={name: tuple(sheet.item.id for sheet in its) for name, its in sheets.items()},
+        shown_first={name: {items[i].id: setup.methods[a[i]] for i in task} for name, task, a in dealt},
+        checksums={name: checksum([study_id, name, content[name]]) for name in setup.annotators},
+        left_out=setup.left_out,
+    )
+    details = {
+        "title": setup.title,
+        "made_by": f"leastways {__version__}",
+        "items": [{"id": i.id, "person": i.person, "profile": profile_to_json(i.profile)} for i in items],
+        "plan_checksums": plans,
+        "schema": setup.plans[0].schema.to_yaml(),
+    }
+    pages = {name: form_html(setup.title, study_id, name, study.checksums[name], its) for name, its in sheets.items()}
+    write_study(study, details, pages)
+    return study
+
+
+def _sides(item: Item, first: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the sets shown as A and B."""
+    return item.sets[first], item.sets[1 - first]
+
+
+def _with_profiles(usable: Comparable, has_one: Sequence[bool]) -> Comparable:
+    mask = np.array(has_one, np.bool_)
+    people: pd.Index[Any] = usable.people[mask]
+    without = {"no profile is known": int((~mask).sum())} if not mask.all() else {}
+    return Comparable(people, usable.left_out | without)
+
+
+def _how_many(wanted: int | None, usable: Comparable) -> int:
+    """Return how many people to draw, and say why others cannot be if they are too few."""
+    there = len(usable.people)
+    why = "; ".join(f"{reason}: {n}" for reason, n in usable.left_out.items())
+    left = f" Left out: {why}." if why else ""
+    if there == 0:
+        raise DataError(f"there is nobody on whom the two methods can be compared.{left}")
+    if wanted is None:
+        return there
+    if _check_count("n_people", wanted) > there:
+        raise SettingError(f"n_people is {wanted}, but the methods can be compared on {there} people only.{left}")
+    return wanted
+
+
+def _annotators(given: int | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        count = _check_count("annotators", int(given))
+        return tuple(f"annotator-{n + 1:0{len(str(count))}}" for n in range(count))
+    if isinstance(given, str | bool) or not isinstance(given, Sequence) or not given:
+        raise SettingError(f"annotators must be a number or a list of names, not {given!r}.")
+    for name in given:
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+            raise SettingError(
+                f"an annotator cannot be called {name!r}: names are up to 40 letters a to z, digits, hyphens and "
+                "underscores, because they name files."
+            )
+    if len({name.lower() for name in given}) < len(given):
+        raise SettingError(f"annotators are named twice (capital letters do not count): {listed(list(given), 20)}.")
+    return tuple(given)
+
+
+def _check_methods(methods: Sequence[str]) -> tuple[str, str]:
+    if isinstance(methods, str) or len(methods) != 2 or not all(isinstance(m, str) and m.strip() for m in methods):
+        raise SettingError(f"methods must be two names, not {methods!r}.")
+    if methods[0] == methods[1]:
+        raise SettingError(f"the two methods need different names, not {methods[0]!r} twice.")
+    if NO_PREFERENCE in methods:
+        raise SettingError(f"a method cannot be called {NO_PREFERENCE!r}: that is an answer.")
+    return methods[0], methods[1]
+
+
+def _check_count(what: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingError(f"{what} must be a whole number of 1 or more, not {value!r}.")
+    return int(value)

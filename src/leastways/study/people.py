@@ -1,0 +1,165 @@
+"""Whom two methods can be compared on, and what an annotator is told about each person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leastways.costs import Preferences
+from leastways.errors import DataError, PreferenceError, listed, plain
+from leastways.metrics import SimulatedPeople
+from leastways.plans import RecoursePlans
+from leastways.plans.wording import value_text
+from leastways.rng import keys_of_labels, stream
+from leastways.schema import Feature, Schema
+from leastways.schema.conditions import range_of, values_of
+
+Profiles = SimulatedPeople | Mapping[Any, Preferences] | Preferences | None
+
+
+@dataclass(frozen=True)
+class Comparable:
+    """The people on whom two methods can be compared, and why the others cannot be used."""
+
+    people: pd.Index[Any]
+    left_out: dict[str, int]
+
+
+def comparable_people(one: RecoursePlans, two: RecoursePlans) -> Comparable:
+    """Return the people of both plans who were refused and whom at least one of them offers something."""
+    if one.schema != two.schema:
+        raise DataError("the two plans have different schemas; make both with the same one.")
+    both = one.summary.index[one.summary.index.isin(two.summary.index)]
+    if both.empty:
+        raise DataError(
+            f"the two plans share no person: one has {listed(one.summary.index.tolist(), 4)}, "
+            f"the other {listed(two.summary.index.tolist(), 4)}."
+        )
+    summaries = [plans.summary.loc[both] for plans in (one, two)]
+    unusable, accepted = (
+        np.logical_or(*((s["status"] == status).to_numpy() for s in summaries))
+        for status in ("invalid_input", "already_positive")
+    )
+    empty = np.logical_and(*((s["n_options"] == 0).to_numpy() for s in summaries))
+    good = ~unusable & ~accepted & ~empty
+    _check_same_states(one, two, both[~unusable])
+    counts = {
+        "in one of the two plans only": len(one) + len(two) - 2 * len(both),
+        "their row could not be used": int(unusable.sum()),
+        "the model accepts them already": int((accepted & ~unusable).sum()),
+        "no option from either method": int((empty & ~accepted & ~unusable).sum()),
+    }
+    return Comparable(both[good], {why: n for why, n in counts.items() if n})
+
+
+def _check_same_states(one: RecoursePlans, two: RecoursePlans, labels: pd.Index[Any]) -> None:
+    for feature in one.schema.features:
+        columns = [plans.people.loc[labels, feature.name] for plans in (one, two)]
+        if feature.numeric:
+            a, b = (feature.as_held(c.to_numpy(np.float64)) for c in columns)
+        else:
+            a, b = (c.to_numpy(dtype=object) for c in columns)
+        places = np.flatnonzero(a != b)
+        if len(places):
+            p = int(places[0])
+            raise DataError(
+                f"the two plans are of different people: {feature.name!r} of person {plain(labels[p])!r} is "
+                f"{plain(columns[0].iloc[p])!r} in one and {plain(columns[1].iloc[p])!r} in the other."
+            )
+
+
+def draw_people(labels: pd.Index[Any], n: int, seed: int) -> list[Any]:
+    """Choose `n` people by lot, in an order by lot; who is chosen does not depend on the order of the table."""
+    lots = stream(keys_of_labels(labels.tolist(), seed), "study people")
+    return [plain(labels[i]) for i in np.argsort(lots, kind="stable")[:n]]
+
+
+def profiles_of(profiles: Profiles, schema: Schema, labels: pd.Index[Any]) -> dict[Any, Preferences]:
+    """Return the profile of each person who has one, checked."""
+    if profiles is None:
+        return {}
+    if isinstance(profiles, SimulatedPeople):
+        if profiles.schema != schema:
+            raise DataError("plans and simulated people have different schemas; use the same one for both.")
+        profiles = profiles.preferences
+    if isinstance(profiles, Preferences):
+        found = dict.fromkeys(labels.tolist(), profiles)
+    elif isinstance(profiles, Mapping):
+        found = {label: profiles[label] for label in labels.tolist() if label in profiles}
+    else:
+        raise PreferenceError(
+            "profiles must be simulated people, a Preferences object, or a mapping from a person's label to one, "
+            f"not {type(profiles).__name__}."
+        )
+    for label, said in found.items():
+        _check_profile(label, said, schema)
+    return found
+
+
+def _check_profile(label: Any, said: object, schema: Schema) -> None:
+    if not isinstance(said, Preferences):
+        raise PreferenceError(f"the profile of {plain(label)!r} must be a Preferences object, not {said!r}.")
+    said.check(schema)
+    if said.costs:
+        raise PreferenceError(
+            f"the profile of {plain(label)!r} has cost tables, which a form cannot tell an annotator; "
+            "use editable, scores and ranges."
+        )
+    if said.editable_features is None and not said.ranges:
+        raise PreferenceError(f"the profile of {plain(label)!r} says nothing that a form could tell an annotator.")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A feature that a person would change: how gladly (a share, if known) and within which limits."""
+
+    wording: str
+    score: float | None
+    limits: str
+
+
+def wishes_of(schema: Schema, said: Preferences) -> tuple[Wish, ...]:
+    """Put a profile into words, what they would change most gladly first."""
+    names = said.editable_features
+    if names is None:
+        names = [f.name for f in schema.features if f.direction != "fixed"]
+    scores = said.scores or {}
+    wishes = [
+        Wish(
+            schema.by_name[name].wording,
+            float(scores.get(name, 0.0)) if said.scores is not None else None,
+            _limits(schema.by_name[name], said.ranges.get(name)),
+        )
+        for name in names
+    ]
+    return tuple(sorted(wishes, key=lambda wish: -(wish.score or 0.0)))
+
+
+def _limits(feature: Feature, accepted: Any) -> str:
+    """Say which values a person accepts; nothing where they set no limits."""
+    if accepted is None:
+        return ""
+    bounds = range_of(accepted)
+    if bounds is None:
+        return "only " + " or ".join(value_text(feature, value) for value in values_of(accepted))
+    words = zip(("at least", "at most"), bounds, strict=True)
+    return " and ".join(f"{word} {value_text(feature, end)}" for word, end in words if end is not None)
+
+
+def profile_to_json(said: Preferences | None) -> dict[str, Any] | None:
+    """Return what the annotators are told, as JSON can hold it."""
+    if said is None:
+        return None
+    ranges: dict[str, Any] = {}
+    for name, accepted in said.ranges.items():
+        bounds = range_of(accepted)
+        if bounds is None:
+            ranges[name] = [plain(v) for v in values_of(accepted)]
+        else:
+            ranges[name] = {k: plain(v) for k, v in zip(("min", "max"), bounds, strict=True) if v is not None}
+    scores = None if said.scores is None else {name: float(score) for name, score in said.scores.items()}
+    return {"editable": said.editable_features, "scores": scores, "ranges": ranges}

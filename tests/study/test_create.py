@@ -1,0 +1,199 @@
+"""Making a study: who is in it, what is told, what is kept from the annotators, and where it may be written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastways as lw
+from leastways.errors import DataError, LeastwaysError, PreferenceError, SettingError
+from leastways.study import Study, create_study
+from leastways.study.items import options_in_words
+from leastways.study.people import comparable_people, wishes_of
+from tests.plans.made import OPTIONS, PEOPLE, SCHEMA, SUMMARY
+from tests.plans.made import plans as made
+
+NAMES = ("zebrafinch", "quokka")
+
+
+def two(**changes: Any) -> tuple[lw.RecoursePlans, lw.RecoursePlans]:
+    return made(), made(**changes)
+
+
+def make(folder: Path, *, n: int = 2, **changes: Any) -> Study:
+    settings: dict[str, Any] = {"methods": NAMES, "annotators": n, "per_item": n} | changes
+    return create_study(*two(options=OPTIONS.iloc[[1]].assign(option=1)), folder, **settings)
+
+
+def test_who_can_be_compared() -> None:
+    found = comparable_people(*two())
+    assert found.people.tolist() == ["ann", "cy"]
+    assert found.left_out == {"their row could not be used": 1, "the model accepts them already": 1}
+    nothing = made(options=OPTIONS[:2], summary=SUMMARY.assign(n_options=[2, 0, 0, 0]))
+    assert comparable_people(nothing, nothing).left_out["no option from either method"] == 1
+    fewer = {"people": PEOPLE[:2], "summary": SUMMARY[:2], "options": OPTIONS[:2]}
+    assert comparable_people(*two(**fewer)).left_out["in one of the two plans only"] == 2
+
+
+def test_plans_that_do_not_belong_together() -> None:
+    with pytest.raises(DataError, match="different schemas"):
+        comparable_people(*two(schema=SCHEMA.update(debt={"unit": "EUR"})))
+    with pytest.raises(DataError, match="'monthly_hours' of person 'ann' is 20 in one and 21 in the other"):
+        comparable_people(*two(people=PEOPLE.assign(monthly_hours=[21, 30, 40, 50])))
+    with pytest.raises(DataError, match="different people: 'job'"):
+        comparable_people(*two(people=PEOPLE.assign(job=pd.Categorical(["née", "nurse", "cook", "nurse"]))))
+    other = pd.Index(["x", "y", "z", "w"], name="customer")
+    with pytest.raises(DataError, match="share no person"):
+        comparable_people(*two(people=PEOPLE.set_axis(other), summary=SUMMARY.set_axis(other)))
+
+
+def test_the_folder(tmp_path: Path) -> None:
+    study = make(tmp_path / "study", random_state=5)
+    assert Study.read(tmp_path / "study") == study
+    assert sorted(p.name for p in (tmp_path / "study" / "forms").iterdir()) == ["annotator-1.html", "annotator-2.html"]
+    manifest = json.loads((tmp_path / "study" / "study.json").read_text())
+    assert manifest["seed"] == 5
+    assert manifest["methods"] == list(NAMES)
+    assert lw.Schema.from_yaml(manifest["schema"]) == SCHEMA
+    assert set(study.people.values()) == {"ann", "cy"}
+    assert study.n_judgements == 4
+
+
+def test_the_same_again_and_another(tmp_path: Path) -> None:
+    first, again = make(tmp_path / "a"), make(tmp_path / "b")
+    assert first.id == again.id
+    for name in ("study.json", "key.json", "forms/annotator-1.html"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert make(tmp_path / "a").id == first.id  # the same study may be written again
+    for change in ({"random_state": 1}, {"title": "Other"}, {"methods": ("a", "b")}, {"n_options": 1}, {"n": 1}):
+        with pytest.raises(SettingError, match="holds another study"):
+            make(tmp_path / "a", **change)
+    assert Study.read(tmp_path / "a") == first
+
+
+def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("precious")
+    for name, match in (("full", "holds other files"), ("full/thesis.txt", "is a file"), ("no/where", "no folder")):
+        with pytest.raises(SettingError, match=match):
+            make(tmp_path / name)
+    assert [p.name for p in (tmp_path / "full").iterdir()] == ["thesis.txt"]
+
+
+def test_forms_give_nothing_away(tmp_path: Path) -> None:
+    profile = lw.Preferences(scores={"monthly_hours": 0.75, "debt": 0.25})
+    study = make(tmp_path / "study", profiles=profile, random_state=987654)
+    key = json.loads((tmp_path / "study" / "key.json").read_text())
+    assert set(key["shown_first"]["annotator-1"].values()) <= set(NAMES)
+    for name in study.annotators:
+        page = study.form(name).read_text()
+        for secret in (*NAMES, "987654", "0.875", "probab", "cost", "COLS", "best_for", "ann<", "http:", "https:"):
+            assert secret not in page.replace("http-equiv", ""), secret
+        assert "raise working hours from 20\N{NO-BREAK SPACE}h to 30\N{NO-BREAK SPACE}h" in page
+
+
+def test_options_have_an_order_of_their_own() -> None:
+    plan = made()["ann"]
+    forward, backward = (options_in_words(o, SCHEMA) for o in (plan.options, plan.options[::-1]))
+    assert forward == backward
+    assert [len(option) for option in forward] == [1, 2]
+
+
+def test_people_are_drawn_by_lot_whatever_the_order(tmp_path: Path) -> None:
+    chosen = {make(tmp_path / str(s), n=1, n_people=1, random_state=s).people["item-1"] for s in range(12)}
+    assert chosen == {"ann", "cy"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"n_people": 3}, r"compared on 2 people only. Left out: their row could not be used: 1"),
+        ({"n_people": 0}, "n_people must be a whole number of 1 or more, not 0"),
+        ({"n_options": 0}, "n_options"),
+        ({"per_item": 3}, r"from 1 to the number of annotators \(2\), not 3"),
+        ({"annotators": 9, "per_item": 1}, "leave some of 9 annotators without work"),
+        ({"annotators": 0}, "annotators must be a whole number"),
+        ({"annotators": "ann"}, "a number or a list of names, not 'ann'"),
+        ({"annotators": ["../ann", "bob"]}, "cannot be called '../ann'"),
+        ({"annotators": ["Ann", "ann"]}, "named twice"),
+        ({"methods": ("a", "a")}, "different names"),
+        ({"methods": ("a", "")}, "two names"),
+        ({"methods": ("a", "no preference")}, "that is an answer"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_impossible_settings(tmp_path: Path, settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(SettingError, match=match):
+        make(tmp_path / "study", **settings)
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("profiles", "match"),
+    [
+        (lw.Preferences(costs={"monthly_hours": {30: 0.5}}), "has cost tables"),
+        (lw.Preferences(alpha=0.5), "says nothing"),
+        (lw.Preferences(editable=["nothing"]), "nothing"),
+        ({"ann": 3}, "profile of 'ann' must be a Preferences object"),
+        ("all", "profiles must be"),
+        ({"bob": lw.Preferences(editable=["debt"])}, "nobody on whom .* no profile is known: 2"),
+    ],
+)
+def test_profiles_that_cannot_be_told(tmp_path: Path, profiles: Any, match: str) -> None:
+    with pytest.raises(LeastwaysError, match=match) as caught:
+        make(tmp_path / "study", profiles=profiles)
+    assert isinstance(caught.value, PreferenceError | DataError)
+
+
+def test_people_without_a_profile_are_left_out(tmp_path: Path) -> None:
+    study = make(tmp_path / "study", profiles={"ann": lw.Preferences(editable=["debt"])})
+    assert list(study.people.values()) == ["ann"]
+    assert study.left_out["no profile is known"] == 1
+
+
+def test_wishes_in_words() -> None:
+    ranges = {"monthly_hours": (None, 40), "job": ["née", "cook"], "debt": {"min": 0.5, "max": 3}}
+    said = lw.Preferences(scores={"monthly_hours": 0.25, "job": 0.75, "debt": 0.0}, ranges=ranges)
+    wishes = wishes_of(SCHEMA, said)
+    assert [(w.wording, w.score, w.limits) for w in wishes] == [
+        ("job", 0.75, "only née or cook"),
+        ("working hours", 0.25, "at most 40 h"),
+        ("debt", 0.0, "at least 0.5 and at most 3"),
+    ]
+    assert all(w.score is None for w in wishes_of(SCHEMA, lw.Preferences(editable=["debt", "job"])))
+    assert len(wishes_of(SCHEMA, lw.Preferences(ranges=ranges))) == len(SCHEMA.features)
+
+
+def test_an_empty_set_says_so(tmp_path: Path) -> None:
+    nothing = made(options=OPTIONS[:2], summary=SUMMARY.assign(n_options=np.array([2, 0, 0, 0])))
+    study = create_study(made(), nothing, tmp_path / "s", methods=NAMES, annotators=1, per_item=1)
+    assert study.form("annotator-1").read_text().count("No option was found: this set is empty.") == 1
+
+
+def test_damaged_studies(tmp_path: Path) -> None:
+    study = make(tmp_path / "study")
+    manifest, key = (tmp_path / "study" / name for name in ("study.json", "key.json"))
+    good = {path: path.read_text() for path in (manifest, key)}
+    damages = [
+        (manifest, "{", "cannot read"),
+        (manifest, "[]", "does not hold a leastways study"),
+        (manifest, good[manifest].replace('"version": 1', '"version": 9'), "version 9"),
+        (manifest, good[manifest].replace('"tasks"', '"task"'), "damaged: KeyError"),
+        (key, good[key].replace(study.id, "other"), "not the key of this study"),
+        (key, good[manifest], "does not hold a leastways study key"),
+        (key, None, "there is no file"),
+    ]
+    for path, text, match in damages:
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text)
+        with pytest.raises(DataError, match=match):
+            Study.read(tmp_path / "study")
+        path.write_text(good[path])
+    assert Study.read(tmp_path / "study") == study
