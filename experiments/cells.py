@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from experiments.config import Cell
 from experiments.methods import NEEDS_GRADIENTS, ORACLE, method_of
 from experiments.places import Place, chosen_people, place
 from experiments.shift import shifted_rows
+from experiments.study import compared
 
 _HIDDEN = 1000  # seeds of hidden functions start here: a search never uses them
 _ORACLE_COST = 30.0  # beyond the cost of any state of these sets: the oracle looks for the least cost of all
@@ -32,6 +34,8 @@ def run_cell(cell: Cell) -> Outcome:
     truth = hidden_functions(cell, where, people)
     if cell.method == ORACLE:
         return _oracle(where, truth, people)
+    if cell.design == "study":
+        return _study(cell, where, truth, people)
     rec = recourse(cell, where)
     began = time.perf_counter()
     rec.fit(where.data.frame)
@@ -52,6 +56,19 @@ def run_cell(cell: Cell) -> Outcome:
     if cell.design == "examples":
         facts["examples"] = _told(plans, truth, people)
     return Outcome(rows, facts)
+
+
+def _study(cell: Cell, where: Place, truth: lw.SimulatedPeople, people: pd.DataFrame) -> Outcome:
+    """Let two methods find options for the same people, and simulated annotators choose."""
+    began = time.perf_counter()
+    plans = {
+        name: recourse(replace(cell, method=name), where).fit(where.data.frame).recommend(people)
+        for name in cell.method.split(":")
+    }
+    seconds = time.perf_counter() - began
+    queries = sum(int(p.summary["queries"].sum()) for p in plans.values())
+    rows, facts = compared(plans, truth, cell.seed)
+    return Outcome(rows, {"seconds": seconds, "people": len(people), "queries": queries, **facts})
 
 
 def recourse(cell: Cell, where: Place) -> lw.Recourse:

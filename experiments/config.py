@@ -34,13 +34,13 @@ class Cell:
     people: int | None = None  # a random subset of so many, the same for every cell; None: everyone refused
     search_alpha: float | None = None  # mixing weight of the sampled functions; None: drawn for each
     person_alpha: float | None = None  # the same of the hidden ones
-    design: str = "plain"  # "plain", "shift" or "examples": what is written down about each person
+    design: str = "plain"  # "plain", "shift", "examples" or "study" (of two methods, "one:other")
 
     @property
     def key(self) -> str:
         """A name for its files: readable, and different for every difference in settings."""
         digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
-        return f"{self.data}-{self.method}-{self.seed}-{digest}"
+        return f"{self.data}-{self.method.replace(':', '-or-')}-{self.seed}-{digest}"
 
 
 @dataclass(frozen=True)

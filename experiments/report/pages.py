@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import Experiment
-from experiments.report import curves, fairness, tables
+from experiments.report import curves, fairness, tables, votes
 from experiments.report.differences import differences
 from experiments.report.layout import Figure, Section, Table
 from experiments.report.style import CSS
@@ -23,6 +23,7 @@ VIEWS: dict[str, tuple[Collector, Shower]] = {
     "ablation": (tables.collect, tables.ablation),
     "timing": (tables.collect, tables.timing),
     "examples": (tables.collect_examples, tables.examples),
+    "study": (votes.collect, votes.show),
     "curve": (curves.collect, curves.curve),
     "alpha": (curves.collect, curves.alpha),
     "shift": (curves.collect_shift, curves.shift),
@@ -51,7 +52,9 @@ def collect(experiments: Sequence[Experiment], store: Store) -> tuple[dict[str, 
         data = VIEWS[e.settings["view"]][0](e, store)
         also = {"fairness": fairness.collect(e, store)} if e.settings.get("groups") else {}
         numbers[e.id] = _plain({**head, "size": e.size, "made": len(made), "wanted": len(e.cells), **data, **also})
-        cells.update({cell.key: {k: v for k, v in store.entry(cell).items() if k != "examples"} for cell in made})
+        cells.update(
+            {cell.key: {k: v for k, v in store.entry(cell).items() if k not in ("examples", "study")} for cell in made}
+        )
     total = sum(entry["seconds"] + entry.get("fit_seconds", 0.0) for entry in cells.values())
     queries = sum(entry["queries"] for entry in cells.values())
     return numbers, {"format": 1, "cells": cells, "cpu_seconds": round(total, 1), "queries": queries}

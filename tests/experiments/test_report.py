@@ -119,8 +119,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if cell.design == "shift":
             rows["distance"] = np.sqrt(draw_costs.integers(0, 2, n))
         put(store, cell, rows)
-        if cell.design in ("examples", "study"):
-            store.manifest["cells"][cell.key] |= MADE_UP[cell.design]
+        if cell.design == "examples":
+            store.manifest["cells"][cell.key]["examples"] = [PERSON]
+        if cell.design == "study":
+            store.manifest["cells"][cell.key]["study"] = votes(cell.method)
+    (out / "results" / "smoke" / "manifest.json").write_text(json.dumps(store.manifest), encoding="utf-8")
     render(chosen, "smoke", out / "results", out / "report")
     return out / "report"
 
@@ -131,7 +134,21 @@ PERSON = {
     "scores": {"hours": 0.4},
     "options": [{"changes": {"hours": ["40", "50"]}, "cost": 0.31}, {"changes": {"age": ["30", "35"]}, "cost": None}],
 }
-MADE_UP: dict[str, dict[str, Any]] = {"examples": {"examples": [PERSON]}, "study": {}}
+SHARE = {"share": 0.5, "low": 0.4, "high": 0.6, "count": 5, "of": 10}
+APART = {"value": 0.1, "low": 0.0, "high": 0.2, "p_value": 0.04}
+
+
+def votes(pair: str) -> dict[str, Any]:
+    one, other = pair.split(":")
+    return {
+        "preferred": {one: SHARE, other: SHARE, "no preference": SHARE},
+        "reasonable": {one: SHARE, other: SHARE},
+        "preference_kappa": 0.7,
+        "preference": APART,
+        "reasonableness": APART,
+        "n_items": 10,
+        "per_item": 3,
+    }
 
 
 def test_every_experiment_has_its_section_and_every_figure_is_drawn(pages: Path) -> None:
