@@ -25,27 +25,33 @@ def show(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
 
 def _table(pair: str, studies: Sequence[Mapping[str, Any]]) -> Table:
     one, other = pair.split(":")
-    paper = published.table("study").set_index("answer")["share"] if pair == "cols-paper:ar" else {}
-    chosen = {one: "COLS", other: "Act. Recourse", "no preference": "no preference"}
-    rows = [
-        [f"prefer {m}, %" if m != "no preference" else f"{m}, %", [s["preferred"][m]["share"] for s in studies], row]
-        for m, row in chosen.items()
-    ] + [
-        [f"{m} is reasonable, %", [s["reasonable"][m]["share"] for s in studies], f"{chosen[m]} reasonable"]
-        for m in (one, other)
-    ]
-    lines = [
-        [text, *_figures(values, 100.0, 1), f"{paper[row]:g}" if row in paper else ""] for text, values, row in rows
-    ]
-    kappa = _figures([s["preference_kappa"] for s in studies], 1.0, 2)
-    lines.append(["Fleiss' kappa of preference", *kappa, "0.74" if len(paper) else ""])
-    for text, key in (("p, preference (sign test)", "preference"), ("p, reasonable (McNemar)", "reasonableness")):
-        lines.append([text, *_figures([s[key]["p_value"] for s in studies], 1.0, 5), "0.0001" if len(paper) else ""])
+    paper = _paper() if pair == "cols-paper:ar" else {}
+    chosen = {one: "COLS", other: "Act. Recourse"}
+    lines: list[Sequence[str]] = []
+
+    def tell(text: str, values: Sequence[float | None], theirs: str, scale: float = 1.0, digits: int = 1) -> None:
+        lines.append([text, *_figures(values, scale, digits), theirs if paper else ""])
+
+    for method, row in chosen.items():
+        tell(f"prefer {method}, %", [s["preferred"][method]["share"] for s in studies], paper.get(row, ""), 100.0)
+    none = [s["preferred"]["no preference"]["share"] for s in studies]
+    tell("no preference, %", none, paper.get("no preference", ""), 100.0)
+    for method, row in chosen.items():
+        judged = [s["reasonable"][method]["share"] for s in studies]
+        tell(f"{method} is reasonable, %", judged, paper.get(f"{row} reasonable", ""), 100.0)
+    tell("Fleiss' kappa of preference", [s["preference_kappa"] for s in studies], "0.74", digits=2)
+    tell("p, preference (sign test)", [s["preference"]["p_value"] for s in studies], "0.0001", digits=5)
+    tell("p, reasonable (McNemar)", [s["reasonableness"]["p_value"] for s in studies], "below 0.0001", digits=5)
     note = (
-        f"{studies[0]['n_items']} people, {studies[0]['per_item']} simulated annotators each, who know the hidden costs "
-        "and answer at random one time in ten. The paper's annotators were human, and did not know them."
+        f"{studies[0]['n_items']} people, {studies[0]['per_item']} simulated annotators each, who know the hidden "
+        "costs and answer at random one time in ten. The paper's annotators were human, and did not know them."
     )
     return Table(f"{one} against {other}", ("", "mean of seeds", "by seed", "paper (humans)"), lines, note)
+
+
+def _paper() -> dict[str, str]:
+    rows = published.table("study")
+    return {str(a): f"{s:g}" for a, s in zip(rows["answer"], rows["share"], strict=True)}
 
 
 def _figures(values: Sequence[float | None], scale: float, digits: int) -> tuple[str, str]:
