@@ -68,7 +68,8 @@ class Face:
         as many are joined to a point.
     radius
         For `eps`: the largest distance of joined points, in units of one feature's range; None for the median distance
-        of points to their `neighbors`-th neighbour.
+        of points to their `neighbors`-th neighbour, and no less than 1 if there are categories without order to be
+        changed: their distance is 1, and with a smaller radius no one could ever change them.
     confidence
         The least probability of a target; None for the threshold by which the model accepts.
     density
@@ -170,7 +171,7 @@ class FaceRun:
 
     def chosen(self) -> Chosen:
         """Return the accepted targets so far, by path cost."""
-        return Chosen(*(part.copy() for part in self.found))
+        return Chosen(self.found.codes.copy(), self.found.n.copy(), self.found.probability.copy())
 
     def account(self) -> Account:
         """Say why people got fewer options than asked for, and whose turn did not come in time."""

@@ -80,21 +80,19 @@ def build_graph(
     """Merge training rows into points and join neighbours.
 
     In a "knn" graph two points are joined if either is among the `neighbors` nearest of the other. In an "eps" graph
-    they are joined if they are no farther apart than `radius`, by default half of the points' distance to their
-    `neighbors`-th neighbour or more; to bound memory a point looks for the nearest 4 * `neighbors` of them only.
+    they are joined if they are no farther apart than `radius` and either is among the 4 * `neighbors` nearest of the
+    other, which bounds the memory.
     """
     space = Space.of(schema)
     codes, counts, draw = _points(schema, rows, max_points, seed)
     most = neighbors if kind == "knn" else 4 * neighbors
     lengths, neighbour = _neighbours(space, codes, most)
     typical = _typical(lengths, neighbors)
-    reach_of_all = np.inf if kind == "knn" else (typical if radius is None else radius)
-    some = np.arange(len(codes))
-    if len(codes) > _KDE_POINTS:
-        some = np.sort(draw.choice(len(codes), _KDE_POINTS, replace=False))
-    weight = counts[some] / counts[some].sum()
-    density = Density(space, codes[some], weight, typical, 1.0 / counts.sum())
-    full = lengths.shape[1] >= most
+    if kind == "knn":
+        radius = np.inf
+    elif radius is None:
+        radius = max(typical, 1.0) if (~space.ordered & ~space.fixed).any() else typical
+    density = _density(space, codes, counts, typical, draw)
     graph = PointGraph(
         space=space,
         codes=codes,
@@ -103,10 +101,24 @@ def build_graph(
         dense=density.at(codes),
         arcs=csr_array((len(codes), len(codes))),
         most=most,
-        radius=reach_of_all,
-        reach=lengths[:, -1] if full else np.full(len(codes), np.inf),
+        radius=radius,
+        reach=lengths[:, -1] if lengths.shape[1] == most else np.full(len(codes), np.inf),
     )
     return _joined(graph, lengths, neighbour)
+
+
+def _density(
+    space: Space,
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    bandwidth: float,
+    draw: np.random.Generator,
+) -> Density:
+    """Estimate the density from all points, or from enough of them."""
+    some = np.arange(len(codes))
+    if len(codes) > _KDE_POINTS:
+        some = np.sort(draw.choice(len(codes), _KDE_POINTS, replace=False))
+    return Density(space, codes[some], counts[some] / counts[some].sum(), bandwidth, 1.0 / counts.sum())
 
 
 def _points(
@@ -156,10 +168,9 @@ def _neighbours(space: Space, codes: NDArray[np.int32], most: int) -> tuple[NDAr
 
 def _joined(graph: PointGraph, lengths: NDArray[np.float64], neighbour: NDArray[np.int64]) -> PointGraph:
     """Join neighbours by weighted arcs, without those that go against a direction."""
-    n, most = lengths.shape
+    n = graph.n_points
     near = (lengths <= graph.radius) & np.isfinite(lengths)
-    a, b = np.repeat(np.arange(n), most)[near.ravel()], neighbour[near]
-    found = csr_array((lengths[near], (a, b)), shape=(n, n))
+    found = csr_array((lengths[near], (np.nonzero(near)[0], neighbour[near])), shape=(n, n))
     both: coo_array = found.maximum(found.T).tocoo()
     a, b = both.coords
     fine = graph.space.one_way(graph.codes[a], graph.codes[b])
