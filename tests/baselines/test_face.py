@@ -1,0 +1,183 @@
+"""FACE as a method: its contract, its promises, its budget and its clock."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leastways import Preferences
+from leastways.baselines import Face
+from leastways.baselines.face_points import grid_codes
+from leastways.errors import SettingError
+from leastways.recourse import Recourse, facade
+from leastways.schema import Schema
+from leastways.search import Background, Searcher, run_search
+from leastways.testing import SEARCHER_CHECKS
+from tests.baselines import face_twin
+from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, refused, worlds
+from tests.worlds import World, judge_of, make_problem, make_world, seeds
+
+FACES = [Face(), Face(graph="eps"), Face(neighbors=3, density=0.3, confidence=0.6), Face(graph="eps", radius=0.7)]
+
+
+def ready(world: World, face: Face) -> Searcher:
+    rows = world.schema.encode(world.frame)
+    return face.prepare(Background(world.schema, rows, None, 0.5, 0))  # type: ignore[arg-type]  # FACE reads no model
+
+
+def off_grid(frame: pd.DataFrame, schema: Schema, seed: int) -> pd.DataFrame:
+    """The same people with some numbers of their own, between the grid points."""
+    draw, out = np.random.default_rng(seed), frame.copy()
+    for f in schema.features:
+        if f.open:
+            new = draw.uniform(f.values[0], f.values[-1], len(out))
+            new = new.round().clip(f.values[0], f.values[-1]) if f.whole else new
+            own = out[f.name].where(draw.random(len(out)) < 0.5, new)
+            out[f.name] = own.astype(out[f.name].dtype)
+    return out
+
+
+@pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("face", FACES, ids=repr)
+def test_face_keeps_the_contract(face: Face, check: Any) -> None:
+    check(face, 3)
+
+
+@pytest.mark.parametrize("graph", ["knn", "eps"])
+@settings(max_examples=25, deadline=None)
+@given(drawn=worlds(), budget=st.integers(2, 40), seed=seeds)
+def test_options_keep_every_promise_within_the_budget(graph: Any, drawn: Any, budget: int, seed: int) -> None:
+    frame, schema, model = drawn
+    people = off_grid(frame, schema, seed)
+    rec = Recourse(model, schema, Face(graph, neighbors=5), n_options=2, budget=budget, n_costs=5).fit(frame)
+    plans = rec.recommend(people)
+    assert (plans.summary["queries"] <= budget).all()
+    for _, option in plans.options.iterrows():
+        assert broken(schema, dict(people.loc[option["person"]]), dict(option)) == []
+    assert (model(plans.options[list(schema.names)]) >= 0.5).all()
+
+
+@pytest.mark.parametrize("face", FACES, ids=repr)
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_the_nearest_accepted_targets_are_chosen(face: Face, seed: int) -> None:
+    """With room for every question, options are the twin's cheapest accepted, permitted, dense states."""
+    world = make_world(seed % 1000, n=25, rules=False, directions=("any", "up", "down"))
+    people = world.refused().head(4)
+    if people.empty:
+        return
+    searcher: Any = ready(world, face)
+    problem, encoded = make_problem(world, people, budget=500)
+    result = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    graph = searcher.graph
+    costs, _ = graph.walk(graph.attach(grid_codes(world.schema, encoded)))
+    good = world.probability(world.schema.decode(graph.codes)) >= max(0.5, face.confidence or 0.0)
+    good &= graph.dense >= np.quantile(graph.dense, face.density)
+    for p in range(len(people)):
+        expected = graph.codes[good & np.isfinite(costs[p])]
+        expected = expected[np.argsort(costs[p][good & np.isfinite(costs[p])], kind="stable")][: problem.n_options]
+        found = result.chosen.codes[p, : result.chosen.n[p]]
+        assert face_twin.points_of(world.schema, world.schema.decode(found)) == [tuple(c) for c in expected]
+
+
+def test_chunks_order_and_a_trip_through_pickle_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = off_grid(refused(30), SCHEMA, 1)
+    rec = Recourse(chance, SCHEMA, "face-knn", n_options=4, budget=60, n_costs=20).fit(TRAIN)
+    plans = rec.recommend(people)
+    assert plans.summary["n_options"].sum() > 20
+    again = pickle.loads(pickle.dumps(rec)).recommend(people)
+    monkeypatch.setattr(facade, "_CHUNK_BYTES", 1)  # a chunk per person
+    single = rec.recommend(people.iloc[::-1])
+    pd.testing.assert_frame_equal(plans.options, again.options)
+    pd.testing.assert_frame_equal(plans.summary, single.summary.loc[plans.summary.index])
+    for person in people.index:
+        mine, theirs = (x.options[x.options["person"] == person].reset_index(drop=True) for x in (plans, single))
+        pd.testing.assert_frame_equal(mine, theirs)
+
+
+def test_a_few_people_at_a_time_get_what_all_get_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world(5, n=60)
+    people = world.refused()
+    problem, encoded = make_problem(world, people)
+    searcher = ready(world, Face())
+    whole = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    monkeypatch.setattr("leastways.baselines.face._MOST_AT_A_TIME", 3)
+    parts = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    np.testing.assert_array_equal(whole.chosen.codes, parts.chosen.codes)
+    np.testing.assert_array_equal(whole.queries, parts.queries)
+    assert whole.reasons == parts.reasons
+
+
+def test_own_limits_hold_on_the_way_and_at_the_end() -> None:
+    frame = pd.DataFrame({"x": np.arange(20), "y": np.resize(["a", "b"], 20)})
+    schema = Schema.infer(frame)
+    rec = Recourse(lambda rows: (rows["x"] > 12) * 1.0, schema, Face(neighbors=4), n_options=3, budget=30, n_costs=5)
+    people = frame.head(1)
+    assert rec.fit(frame).recommend(people).summary["n_options"].tolist() == [3]
+    told = Preferences(ranges={"y": ["a"]})
+    options = rec.recommend(people, told).options
+    assert set(options["y"]) == {"a"}
+    stuck = rec.recommend(people, Preferences(ranges={"x": (0, 6)})).summary.iloc[0]
+    assert stuck["status"] == "none_found"
+    assert "the model accepts none" in stuck["reason"]
+
+
+def test_reasons_say_what_is_missing() -> None:
+    frame = pd.DataFrame({"x": [0, 1, 2, 3, 4], "g": ["a", "a", "a", "a", "b"]})
+    schema = Schema.infer(frame).update(g={"direction": "fixed"})
+    rec = Recourse(lambda rows: (rows["x"] >= 3) * 1.0, schema, Face(density=0), n_options=2, budget=2, n_costs=5)
+    people = pd.DataFrame({"x": [0, 2], "g": ["b", "a"]})
+    reasons = rec.fit(frame).recommend(people).summary["reason"]
+    assert reasons[0] == "of 1 training rows within reach the model accepts 1; there are no more"
+    assert "the budget ended before the other 2" in reasons[1]
+    alone = (
+        rec.set_params(schema=schema.update(x={"direction": "down"})).fit(frame).recommend(people.tail(1).assign(x=0))
+    )
+    assert "no training row can be reached" in alone.summary["reason"].iloc[0]
+
+
+def test_the_clock_is_watched_between_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastways.baselines.face._MOST_AT_A_TIME", 1)
+    people = refused(6)
+    now = iter(np.arange(0.0, 1e6, 1.0))
+    rec = Recourse(chance, SCHEMA, "face-eps", n_options=2, budget=60, n_costs=20, time_limit=0.0).fit(TRAIN)
+    none = rec.recommend(people).summary
+    assert set(none["status"]) == {"none_found"}
+    assert set(none["reason"]) == {"the time limit ended the search early"}
+    for module in ("leastways.search.loop", "leastways.baselines.face"):
+        monkeypatch.setattr(f"{module}.monotonic", lambda: next(now))
+    some = rec.set_params(time_limit=12.0).recommend(people).summary
+    assert some["status"].iloc[0] == "found"
+    assert some["status"].iloc[-1] == "none_found"
+    assert some["reason"].iloc[-1] == "the time limit ended the search early"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"graph": "kn"}, "graph must be one of .*Did you mean 'knn'"),
+        ({"neighbors": 0}, "neighbors must be a whole number of 1 or more, not 0"),
+        ({"radius": 0.5}, 'radius=0.5 is for graph="eps"'),
+        ({"graph": "eps", "radius": -1.0}, "radius"),
+        ({"confidence": 1.5}, "confidence"),
+        ({"density": "high"}, "density"),
+        ({"max_points": 1}, "max_points must be a whole number of 2 or more"),
+    ],
+)
+def test_settings_are_checked(wrong: dict[str, Any], text: str) -> None:
+    with pytest.raises(SettingError, match=text):
+        Face(**wrong)
+
+
+def test_importing_the_methods_loads_nothing_optional() -> None:
+    code = "import sys, leastways.baselines; print([m for m in ('torch', 'dice_ml', 'highspy') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,29 @@
+"""Which states a person may be led to, against the slow twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from leastways.kernels import reference
+from leastways.kernels.permitted import permitted_states
+from tests.worlds import make_problem, make_world
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_states_are_permitted_as_the_twin_says(seed: int) -> None:
+    world = make_world(seed, n=40, directions=("any", "up", "down"))
+    problem, _ = make_problem(world, world.frame.head(6))
+    t, rules, draw = problem.samples.tables, problem.samples.rules, np.random.default_rng(seed)
+    some = False
+    for p in range(problem.n_people):
+        codes = draw.integers(0, t.used[p], (60, t.start.shape[1])).astype(np.int32)
+        codes = np.where(draw.random(codes.shape) < 0.7, t.start[p], codes).astype(np.int32)
+        values_fit, fits = np.empty(60, np.bool_), np.empty(60, np.bool_)
+        permitted_states(rules, t.allowed[p], t.offsets, p, t.start[p], codes, values_fit, fits)
+        fine = t.allowed[p, t.offsets[:-1] + codes].all(axis=1)
+        keep = [reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), c.tolist()) for c in codes]
+        np.testing.assert_array_equal(values_fit, fine)
+        np.testing.assert_array_equal(fits, fine & np.array(keep))
+        some |= bool((fits & (codes != t.start[p]).any(axis=1)).any())
+    assert some
