@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from leastways.baselines.actionable_program import Person, Program
+from leastways.baselines.highs import load_highs
 from leastways.baselines.local_linear import Ground, draw_states, fit_surrogate
 from leastways.baselines.percentile_shift import PercentileShift, Quantile
 from leastways.costs.distribution import check_number
@@ -105,6 +106,7 @@ class ActionableRecourse:
 
     def prepare(self, background: Background) -> ReadyRecourse:
         """Read the model, if it is linear, and the percentiles of the training rows."""
+        load_highs()  # a solver that is missing is better missed now
         shift = PercentileShift.fit(background.schema, background.rows, self.quantile)
         if self.linear == "local":
             return ReadyRecourse(self, shift, None)

@@ -19,15 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
 
+from leastways.baselines.highs import minimise
 from leastways.kernels.rules import RuleTables, meets_rules
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Cell = NDArray[np.int8]  # [K] of each feature that has moves: 1 it must move, -1 it must not, 0 it may
 
-_OPTIMAL, _INFEASIBLE = 0, 2  # scipy's words for how it ended
 _PRICES = 64  # of a point of score, at which bounds are worked out
 
 
@@ -108,7 +107,7 @@ class Program:
         return Found(None, np.inf, "none")
 
     def _push(self, cell: Cell, taken: NDArray[np.intp] | None = None) -> None:
-        """Put a cell on the heap: by its cost where it is solved, else by a bound; or not at all if it holds nothing."""
+        """Put a cell on the heap: by its cost where it is solved, else by a bound; not at all if it holds nothing."""
         if taken is None:
             on, free = cell == 1, cell == 0
             if self.most[on].sum() + np.maximum(self.most[free], 0.0).sum() < self.need:
@@ -143,22 +142,14 @@ class Program:
         one = (self.place[keep] == np.arange(len(cell))[:, None]).astype(np.float64)  # [K, n]
         scale = max(float(np.abs(m.gain[keep]).max(initial=0.0)), 1e-300)  # the solver's tolerance is absolute
         while (left := end - monotonic()) > 0.0:
-            rows = np.stack([m.gain[keep] / scale, *(row[keep] for row, _ in self.rows)])
-            low = np.array([self.need / scale, *(low for _, low in self.rows)])
-            answer = milp(
-                m.cost[keep],
-                integrality=np.ones(len(keep), np.int64),
-                bounds=Bounds(0.0, 1.0),
-                constraints=[LinearConstraint(one, np.maximum(cell, 0), 1.0), LinearConstraint(rows, low, np.inf)],
-                # Without presolve: it gains nothing on programs this small, and can print to the screen.
-                options={"mip_rel_gap": 0.0, "time_limit": left, "presolve": False},
-            )
-            if answer.status == _INFEASIBLE:
-                return keep[:0]
-            if answer.status != _OPTIMAL or answer.x is None:
+            rows = np.stack([*one, m.gain[keep] / scale, *(row[keep] for row, _ in self.rows)])
+            low = np.array([*np.maximum(cell, 0), self.need / scale, *(low for _, low in self.rows)], dtype=np.float64)
+            high = np.where(np.arange(len(low)) < len(cell), 1.0, np.inf)
+            answer = minimise(m.cost[keep], rows, low, high, left)
+            if answer.status == "time":
                 return None
-            taken = keep[answer.x > 0.5]
-            if self._holds(taken):
+            taken = keep[answer.ones]
+            if answer.status == "none" or self._holds(taken):
                 return taken
             # It was within the solver's tolerance, and not in ours: this one state is excluded.
             away = np.ones(len(m.cost))

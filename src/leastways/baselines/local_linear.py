@@ -1,7 +1,7 @@
 """A linear surrogate of a model around one person, in the way of LIME (Ribeiro, Singh, Guestrin 2016).
 
 States around the person are drawn on the grid they may move in; a logistic regression is fitted to the model's answers
-there, nearer states counting for more. It passes through the model's answer for the person as they are.
+there, nearer states counting for more, and the person as they are for the most.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 _WIDTH = 0.75  # of the kernel, times the root of the number of features: what LIME uses
 _PENALTY = 0.1  # of the regression's weights
-_ODDS = 10.0  # log-odds that the person may lack of the threshold; a model that gives labels has infinite ones
+_OWN = 1.0  # what the person's own answer counts, beside all others together
+_LEAST = 1e-3  # log-odds that a refused person lacks at least, whatever the fit says
 _STEPS = 50
 _LONGEST = 2.0
 
@@ -51,25 +52,30 @@ def draw_states(ground: Ground, rows: int, seed: int) -> Codes:
 def fit_surrogate(
     ground: Ground, codes: Codes, probability: Floats, present: float, cut: float
 ) -> tuple[Floats, float]:
-    """Fit log-odds to states [R, F] and the model's answers there [R].
+    """Fit log-odds to states [R, F], the model's answers there [R], and its answer for the person now.
 
-    Returns what each slot adds, [V], and what the person's own, `present`, lack of the threshold's log-odds, `cut`.
+    Returns what each slot adds, [V], and what the person lacks of the threshold's log-odds, `cut`; of a model that
+    answers only 0 and 1, of even odds.
     """
     moves, slots = _design(ground, codes)
-    own = float(np.clip(logit(present), cut - _ODDS, cut + _ODDS))
     free = sum(len(_others(ground, f)) > 0 for f in range(len(ground.start)))
-    weight = np.exp(-_squares(ground, codes) / (_WIDTH**2 * free))
-    return np.asarray(slots @ _logistic(moves, own, probability, weight)), cut - own
+    near = np.exp(-_squares(ground, codes) / (_WIDTH**2 * free))
+    columns = np.ones((len(codes) + 1, moves.shape[1] + 1))  # the first is the person's own log-odds; they stand last
+    columns[:-1, 1:], columns[-1, 1:] = moves, 0.0
+    answers = np.append(probability, present)
+    weights = _logistic(columns, answers, np.append(near, _OWN * near.sum()))
+    labels = bool(np.isin(answers, (0.0, 1.0)).all())
+    return np.asarray(slots @ weights[1:]), max((0.0 if labels else cut) - float(weights[0]), _LEAST)
 
 
-def _logistic(moves: Floats, own: float, probability: Floats, weight: Floats) -> Floats:
-    """Return the weights [C] of a penalised logistic regression on probabilities, by Newton's method."""
-    weights = np.zeros(moves.shape[1])
-    penalty = _PENALTY * np.eye(moves.shape[1])
+def _logistic(columns: Floats, probability: Floats, near: Floats) -> Floats:
+    """Return the weights [C] of a penalised logistic regression on probabilities [R], by Newton's method."""
+    weights = np.zeros(columns.shape[1])
+    penalty = np.full(len(weights), _PENALTY)
     for _ in range(_STEPS):
-        mean = expit(own + moves @ weights)
-        slope = moves.T @ (weight * (probability - mean)) - _PENALTY * weights
-        curve = (moves * (weight * mean * (1.0 - mean))[:, None]).T @ moves + penalty
+        mean = expit(columns @ weights)
+        slope = columns.T @ (near * (probability - mean)) - penalty * weights
+        curve = (columns * (near * mean * (1.0 - mean))[:, None]).T @ columns + np.diag(penalty)
         step = np.linalg.solve(curve, slope)
         step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))  # far out the curve is flat
         weights += step
