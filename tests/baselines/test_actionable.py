@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import product
 from time import monotonic
 from typing import Any
@@ -22,7 +24,7 @@ import leastways as lw
 from leastways.baselines import ActionableRecourse
 from leastways.baselines.percentile_shift import PercentileShift
 from leastways.costs import CostDistribution, CostModel
-from leastways.errors import SettingError
+from leastways.errors import MissingExtraError, SettingError
 from leastways.kernels.rules import meets_rules
 from leastways.models import as_model
 from leastways.rng import keys_of_rows
@@ -129,8 +131,7 @@ def test_models_that_only_give_labels() -> None:
 def test_a_surrogate_of_a_logistic_model_finds_what_the_model_gives() -> None:
     frame, schema, model = small(rules=False)
     cost = {}
-    for linear in ("exact", "local"):
-        method = ActionableRecourse(linear=linear)  # type: ignore[arg-type]
+    for linear, method in {"exact": ActionableRecourse(), "local": ActionableRecourse(linear="local")}.items():
         plans = lw.Recourse(model, schema, method, n_options=5, budget=1500).fit(frame).recommend(frame.head(40))
         cost[linear] = plans.summary["n_options"].sum()
     assert cost["local"] >= 0.9 * cost["exact"]
@@ -224,6 +225,19 @@ def test_people_do_not_depend_on_each_other() -> None:
 def test_settings_are_checked(setting: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         ActionableRecourse(**setting)
+
+
+def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema, model = small()
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(MissingExtraError, match=r"'highspy'.*pip install 'leastways\[baselines\]'"):
+        lw.Recourse(model, schema, "ar").fit(frame)
+
+
+def test_importing_loads_no_solver() -> None:
+    code = "import sys, leastways.baselines; print('highspy' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
 
 
 def test_costs_never_fall_from_one_option_to_the_next() -> None:

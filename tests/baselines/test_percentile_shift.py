@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def shifts(quantile: Literal["cdf", "mid"], row: dict[str, object] | None = None) -> dict[str, NDArray[np.float64]]:
+def shifts(quantile: Literal["cdf", "mid"], row: dict[str, Any] | None = None) -> dict[str, NDArray[np.float64]]:
     """Return the shifts of one person's moves, by feature."""
     schema = Schema.infer(FRAME)
     person = schema.encode(FRAME.iloc[[1]].assign(**(row or {})))
