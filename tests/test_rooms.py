@@ -95,6 +95,7 @@ def test_every_public_name_exists() -> None:
 
 EXTRAS = (
     "torch",
+    "highspy",
     "onnxruntime",
     "xgboost",
     "lightgbm",

@@ -1,8 +1,9 @@
 """Published methods to compare with, one file each, behind the same door as our own.
 
-Nothing optional is imported here: dice-ml and torch load when a method that needs them is prepared.
+Nothing optional is imported here: dice-ml, torch and highspy load when a method that needs them is prepared.
 """
 
+from leastways.baselines.actionable import ActionableRecourse
 from leastways.baselines.face import Face
 
-__all__ = ["Face"]
+__all__ = ["ActionableRecourse", "Face"]

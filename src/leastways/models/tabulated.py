@@ -42,17 +42,9 @@ class Tabulated:
     @classmethod
     def build(cls, model: Model, split: Split, schema: Schema) -> Tabulated:
         """Tabulate the encoder and check it against the model; `NotColumnWise` says why it cannot be used."""
-        try:
-            columns = Columns.find(split.encode, schema)
-            codes, _ = _some_rows(schema, _nobody(schema), sum(_CALLS))
-            frame = schema.decode(codes)
-            if not _holds(columns, split, codes, frame):
-                raise NotColumnWise("the encoder does not treat each column by itself")
-        except NotColumnWise:
-            raise
-        except Exception as error:  # the plain path meets it too if it matters, and reports it in its own words
-            raise NotColumnWise(f"the encoder raised {type(error).__name__}: {error}") from error
-        return cls(schema, split, columns, *_agreeing(model, split, columns, codes, frame))
+        columns = encoder_table(split, schema)
+        codes, _ = _some_rows(schema, _nobody(schema), sum(_CALLS))
+        return cls(schema, split, columns, *_agreeing(model, split, columns, codes, schema.decode(codes)))
 
     def is_stale(self) -> bool:
         """Whether the encoder no longer gives what it gave when the table was made."""
@@ -105,6 +97,23 @@ class TabulatedPeople:
     def gather(self, codes: NDArray[np.int32], who: NDArray[np.int64]) -> NDArray[Any]:
         """Return the rows encoded, [R, D]."""
         return self.columns.gather(codes, who, self.inserted_at, self.own, self.order)
+
+
+def encoder_table(split: Split, schema: Schema) -> Columns:
+    """Tabulate an encoder and check the table on rows of grid values; the model itself is not asked.
+
+    `NotColumnWise` says why it cannot be used.
+    """
+    try:
+        columns = Columns.find(split.encode, schema)
+        codes, _ = _some_rows(schema, _nobody(schema), sum(_CALLS))
+        if not _holds(columns, split, codes, schema.decode(codes)):
+            raise NotColumnWise("the encoder does not treat each column by itself")
+    except NotColumnWise:
+        raise
+    except Exception as error:  # the plain path meets it too if it matters, and reports it in its own words
+        raise NotColumnWise(f"the encoder raised {type(error).__name__}: {error}") from error
+    return columns
 
 
 def _holds(columns: Columns, split: Split, codes: NDArray[np.int32], frame: pd.DataFrame) -> bool:

@@ -1,0 +1,211 @@
+"""The integer program of Actionable Recourse for one person: the cheapest grid move that a linear score accepts.
+
+One binary variable per (feature, other value): at most one of a feature's is 1, all 0 means it stays. The score has to
+rise by `need`; rules are rows too.
+
+For one option after another, each with another set of features, the published package adds a row that excludes the set
+just found. Those rows leave the solver's bounds far apart; here the sets that remain are split into cells instead
+(Lawler 1972): in each, some features must move and some must not, and no set is in two cells. The cell with the least
+bound is solved next, by HiGHS, and nothing else. The options are the same, at a tenth of the time or less.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways.baselines.highs import minimise
+from leastways.kernels.rules import RuleTables, meets_rules
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Cell = NDArray[np.int8]  # [K] of each feature that has moves: 1 it must move, -1 it must not, 0 it may
+
+_PRICES = 64  # of a point of score, at which bounds are worked out
+
+
+class Person(NamedTuple):
+    """One person's grid, and the rules they are under."""
+
+    place: int  # in the rule tables
+    start: Codes  # [F]
+    offsets: NDArray[np.int64]  # [F + 1]
+    allowed: NDArray[np.bool_]  # [V]
+    rules: RuleTables
+
+
+class Found(NamedTuple):
+    """A state and its cost; or why there is none: no state is left ("none"), or the solver ran out of time ("time")."""
+
+    codes: Codes | None
+    cost: float
+    why: str
+
+
+class Moves(NamedTuple):
+    """The variables: a move each."""
+
+    feature: NDArray[np.int64]  # [n]
+    code: NDArray[np.int64]  # [n]
+    slot: NDArray[np.int64]  # [n]
+    cost: Floats  # [n]
+    gain: Floats  # [n] what it adds to the score
+
+
+@dataclass
+class Program:
+    """The program of one person, and the cells that are left of it."""
+
+    person: Person
+    moves: Moves
+    need: float
+    place: NDArray[np.intp]  # [n] of a move's feature among those that have moves
+    prices: Floats  # [L]
+    least: Floats  # [L, K] the least that a feature's moves cost, less their gain at a price
+    most: Floats  # [K] the most that a feature's moves gain
+    rows: list[tuple[Floats, float]]  # beside the need: coefficients [n], and what they must reach at least
+    cells: list[tuple[float, int, Cell, NDArray[np.intp] | None]] = field(default_factory=list)  # a heap
+    made: int = 0
+
+    @classmethod
+    def build(cls, person: Person, cost: Floats, gain: Floats, need: float) -> Program:
+        """Make the program: `cost` and `gain` [V] of a move to each slot, `need` what the score lacks."""
+        m = _useful(person, cost, gain)
+        features, first, place = np.unique(m.feature, return_index=True, return_inverse=True)
+        rate = m.cost[m.gain > 0.0] / m.gain[m.gain > 0.0]
+        prices = np.geomspace(rate.min() / 2, rate.max() * 2, _PRICES) if len(rate) else np.zeros(1)
+        if len(features):
+            least = np.minimum.reduceat(m.cost - prices[:, None] * m.gain, first, axis=1)
+            most = np.maximum.reduceat(m.gain, first)
+        else:
+            least, most = np.zeros((len(prices), 0)), np.zeros(0)
+        rows = [(np.ones(len(m.code)), 1.0), (-np.ones(len(m.code)), -float(person.rules.max_changes))]
+        program = cls(person, m, need, place, prices, least, most, rows + list(_rule_rows(person, m)))
+        program._push(np.zeros(len(features), np.int8))
+        return program
+
+    def next(self, seconds: float, disjoint: bool = False) -> Found:
+        """Find the cheapest state whose features are no earlier state's; with `disjoint`, none of them."""
+        end = monotonic() + seconds
+        while self.cells:
+            bound, number, cell, taken = heapq.heappop(self.cells)
+            if taken is not None:
+                self._split(cell, taken, disjoint)
+                return Found(self._codes(taken), float(self.moves.cost[taken].sum()), "")
+            answer = self._solve(cell, end)
+            if answer is None:
+                heapq.heappush(self.cells, (bound, number, cell, None))
+                return Found(None, np.inf, "time")
+            if len(answer):
+                self._push(cell, answer)
+        return Found(None, np.inf, "none")
+
+    def _push(self, cell: Cell, taken: NDArray[np.intp] | None = None) -> None:
+        """Put a cell on the heap: by its cost where it is solved, else by a bound; not at all if it holds nothing."""
+        if taken is None:
+            on, free = cell == 1, cell == 0
+            if self.most[on].sum() + np.maximum(self.most[free], 0.0).sum() < self.need:
+                return
+            # Lagrange: the need may be bought at any price, which costs no more than to meet it.
+            paid = self.least[:, on].sum(axis=1) + np.minimum(self.least[:, free], 0.0).sum(axis=1)
+            bound = float((paid + self.prices * self.need).max())
+        else:
+            bound = float(self.moves.cost[taken].sum())
+        heapq.heappush(self.cells, (bound, self.made, cell, taken))
+        self.made += 1
+
+    def _split(self, cell: Cell, taken: NDArray[np.intp], disjoint: bool) -> None:
+        """Put the rest of a cell on the heap: all but the set of features that was found in it."""
+        moved = np.zeros(len(cell), np.bool_)
+        moved[self.place[taken]] = True
+        rest = cell.copy()
+        if disjoint:
+            rest[moved] = -1
+            self._push(rest)
+            return
+        for k in np.flatnonzero(cell == 0):
+            child = rest.copy()
+            child[k] = -1 if moved[k] else 1
+            self._push(child)
+            rest[k] = -child[k]
+
+    def _solve(self, cell: Cell, end: float) -> NDArray[np.intp] | None:
+        """Return the moves of the cheapest state in a cell; none if there is no state, None if time was up."""
+        m = self.moves
+        keep = np.flatnonzero(cell[self.place] >= 0)
+        one = (self.place[keep] == np.arange(len(cell))[:, None]).astype(np.float64)  # [K, n]
+        scale = max(float(np.abs(m.gain[keep]).max(initial=0.0)), 1e-300)  # the solver's tolerance is absolute
+        while (left := end - monotonic()) > 0.0:
+            rows = np.stack([*one, m.gain[keep] / scale, *(row[keep] for row, _ in self.rows)])
+            low = np.array([*np.maximum(cell, 0), self.need / scale, *(low for _, low in self.rows)], dtype=np.float64)
+            high = np.where(np.arange(len(low)) < len(cell), 1.0, np.inf)
+            answer = minimise(m.cost[keep], rows, low, high, left)
+            if answer.status == "time":
+                return None
+            taken = keep[answer.ones]
+            if answer.status == "none" or self._holds(taken):
+                return taken
+            # It was within the solver's tolerance, and not in ours: this one state is excluded.
+            away = np.ones(len(m.cost))
+            away[taken] = -1.0
+            self.rows.append((away, 1.0 - len(taken)))
+        return None
+
+    def _codes(self, taken: NDArray[np.intp]) -> Codes:
+        codes = self.person.start.copy()
+        codes[self.moves.feature[taken]] = self.moves.code[taken]
+        return codes
+
+    def _holds(self, taken: NDArray[np.intp]) -> bool:
+        """Whether moves do what the rows say, to the last digit."""
+        p = self.person
+        enough = float(self.moves.gain[taken].sum()) >= self.need
+        return enough and bool(meets_rules(p.rules, p.offsets, p.place, p.start, self._codes(taken)))
+
+
+def _useful(person: Person, cost: Floats, gain: Floats) -> Moves:
+    """List the moves worth a variable.
+
+    As in the published method, a feature moves only where that raises the score; and a move is left out if another of
+    the same feature costs no more and raises the score no less. A feature that rules speak of keeps all its moves.
+    """
+    rules, keep = person.rules, []
+    spoken_of = [np.flatnonzero(rules.literal.any(axis=0)), rules.link_feature, rules.link_requires]
+    bound = np.isin(np.arange(len(person.start)), np.concatenate(spoken_of))
+    for f in range(len(person.start)):
+        slots = np.arange(person.offsets[f], person.offsets[f + 1])
+        slots = slots[person.allowed[slots] & (slots != person.offsets[f] + person.start[f])]
+        if not bound[f]:
+            slots = slots[gain[slots] > 0.0]
+            slots = slots[np.lexsort((-gain[slots], cost[slots]))]
+            ahead = np.maximum.accumulate(np.concatenate([[0.0], gain[slots]]))[:-1]
+            slots = slots[gain[slots] > ahead]
+        keep.append(slots)
+    feature = np.repeat(np.arange(len(keep)), [len(slots) for slots in keep])
+    slot = np.concatenate(keep)
+    return Moves(feature, slot - person.offsets[feature], slot, cost[slot], gain[slot])
+
+
+def _rule_rows(person: Person, m: Moves) -> Iterator[tuple[Floats, float]]:
+    """List rules as rows and what their product with the variables must reach at least."""
+    rules, offsets = person.rules, person.offsets
+    own = offsets[:-1] + person.start  # [F]
+    for k in range(len(rules.literal)):
+        # A literal counts 1 where it holds: as it is now, unless the feature moves, and where a move makes it hold.
+        holds = rules.meets[person.place, k] & np.repeat(rules.literal[k], np.diff(offsets))
+        yield holds[m.slot].astype(np.float64) - holds[own][m.feature], 1.0 - holds[own].sum()
+    levels = rules.levels[person.place]
+    for a, b, by, at_least in zip(
+        rules.link_feature, rules.link_requires, rules.link_by, rules.link_at_least, strict=True
+    ):
+        moved = np.where(m.feature == a, (levels[m.slot] - levels[own[a]]) / by, 0.0)
+        demand = abs(at_least) * np.maximum(moved, 0.0)
+        has = np.where(m.feature == b, np.sign(at_least) * (levels[m.slot] - levels[own[b]]), 0.0)
+        slack = max(0.0, -float(has.min(initial=0.0)))  # what b may lose as long as a does not demand anything
+        yield has - demand - slack * (moved > 0.0), -slack - 1e-9

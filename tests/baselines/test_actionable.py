@@ -1,0 +1,259 @@
+"""Actionable Recourse as a whole: the contract, exactness against enumeration, surrogates, settings and limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import product
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+
+import leastways as lw
+from leastways.baselines import ActionableRecourse
+from leastways.baselines.percentile_shift import PercentileShift
+from leastways.costs import CostDistribution, CostModel
+from leastways.errors import MissingExtraError, SettingError
+from leastways.kernels.rules import meets_rules
+from leastways.models import as_model
+from leastways.rng import keys_of_rows
+from leastways.search import Problem, run_search
+from leastways.search.base import Background
+from leastways.testing import check_searcher
+from leastways.testing.searchers import SEARCHER_CHECKS
+from tests.worlds import judge_of, make_problem, make_world, seeds
+
+LEVELS = ["low", "mid", "high"]
+
+
+def small(seed: int = 0, rules: bool = True) -> tuple[pd.DataFrame, lw.Schema, Any]:
+    """Make a table that can be enumerated, with multi-valued categories, and a fitted linear model."""
+    draw = np.random.default_rng(seed)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "years": draw.integers(0, 7, n),
+            "amount": draw.choice([1.0, 2.5, 3.0, 4.5, 8.0], n),
+            "level": draw.permutation(np.resize(LEVELS, n)),
+            "kind": draw.permutation(np.resize(["w", "x", "y", "z"], n)),
+            "origin": draw.choice(["here", "there"], n),
+        }
+    )
+    schema = lw.Schema.infer(frame).update(
+        years={"direction": "up"}, level={"order": LEVELS}, origin={"direction": "fixed"}
+    )
+    if rules:
+        schema = schema.update(rules=[lw.IfThen({"kind": "z"}, {"level": ["mid", "high"]}), lw.AtMost(3)])
+    weights = frame["level"].map({"low": 0, "mid": 1, "high": 2}) + frame["kind"].map(
+        {"w": 0, "x": 1, "y": 0.3, "z": 2}
+    )
+    good = frame["years"] / 3 + weights - frame["amount"] / 4 + draw.normal(0, 0.7, n) > 2.4
+    encoder = make_column_transformer(
+        (OneHotEncoder(drop="first"), ["level", "kind", "origin"]), (StandardScaler(), ["years", "amount"])
+    )
+    return frame, schema, make_pipeline(encoder, LogisticRegression()).fit(frame, good.astype(int))
+
+
+@pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda c: c.__name__)
+def test_the_contract_with_surrogates(check: Any) -> None:
+    check(ActionableRecourse(), 0)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        ActionableRecourse(enumeration="disjoint", quantile="cdf"),
+        ActionableRecourse(linear="local", surrogate_rows=10, max_programs=2),
+    ],
+)
+def test_the_contract_with_other_settings(method: ActionableRecourse) -> None:
+    check_searcher(method, 3)
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_first_option_is_the_cheapest_of_all_states(seed: int, threshold: float) -> None:
+    frame, schema, model = small(seed)
+    people = frame[model.predict_proba(frame)[:, 1] < threshold].head(6)
+    rec = lw.Recourse(model, schema, ActionableRecourse(linear="exact"), n_options=3, n_costs=5, threshold=threshold)
+    plans = rec.fit(frame).recommend(people)
+    encoded = schema.encode(people)
+    keys = keys_of_rows(encoded.content(), 0)
+    samples = CostModel.fit(schema, CostDistribution(), frame).sample(encoded, keys, 5, [None] * len(people))
+    t = samples.tables
+    shift = PercentileShift.fit(schema, schema.encode(frame), "mid").of(t)
+    for p, label in enumerate(people.index):
+        allowed = [np.flatnonzero(t.allowed[p, t.offsets[f] : t.offsets[f + 1]]) for f in range(5)]
+        states = np.array(list(product(*allowed)), dtype=np.int32)
+        kept = [meets_rules(samples.rules, t.offsets, p, t.start[p], codes) for codes in states]
+        states = states[kept]
+        yes = model.predict_proba(schema.decode(states, encoded, np.full(len(states), p)))[:, 1] >= threshold
+        costs = shift[p, t.offsets[:-1] + states].sum(axis=1)
+        mine = plans.options[plans.options["person"] == label]
+        if not yes.any():
+            assert mine.empty
+            continue
+        codes = schema.encode_options(mine, encoded, np.full(len(mine), p))
+        found = shift[p, t.offsets[:-1] + codes].sum(axis=1)
+        assert found.min() == pytest.approx(costs[yes].min(), abs=1e-4)  # ties are broken at 2e-5 a feature
+        assert (mine["probability"] >= threshold).all()
+
+
+def test_a_linear_model_is_asked_about_options_only() -> None:
+    frame, schema, model = small()
+    plans = lw.Recourse(model, schema, "ar", n_options=4, budget=50).fit(frame).recommend(frame)
+    asked = plans.summary[plans.summary["status"] == "found"]
+    assert len(asked) > 20
+    assert (asked["queries"] == 1 + asked["n_options"]).all()
+
+
+def test_models_that_only_give_labels() -> None:
+    frame, schema, model = small()
+    svm = make_pipeline(model[0], LinearSVC()).fit(frame, model.predict(frame))
+    exact = lw.Recourse(svm, schema, ActionableRecourse(linear="exact"), n_options=2).fit(frame).recommend(frame)
+    assert (exact.summary["status"] == "found").sum() > 20
+    local = lw.Recourse(svm, schema, ActionableRecourse(linear="local"), n_options=2, budget=300, threshold=1.0)
+    statuses = local.fit(frame).recommend(frame).summary["status"]
+    assert (statuses == "found").sum() > 0.8 * (exact.summary["status"] == "found").sum()
+
+
+def test_a_surrogate_of_a_logistic_model_finds_what_the_model_gives() -> None:
+    frame, schema, model = small(rules=False)
+    cost = {}
+    for linear, method in {"exact": ActionableRecourse(), "local": ActionableRecourse(linear="local")}.items():
+        plans = lw.Recourse(model, schema, method, n_options=5, budget=1500).fit(frame).recommend(frame.head(40))
+        cost[linear] = plans.summary["n_options"].sum()
+    assert cost["local"] >= 0.9 * cost["exact"]
+
+
+@settings(max_examples=15)
+@given(seeds, st.sampled_from([("any", "up"), ("down", "fixed")]), st.integers(5, 60))
+def test_options_keep_to_the_budget_the_directions_and_the_rules(
+    seed: int, directions: tuple[str, ...], budget: int
+) -> None:
+    world = make_world(seed, directions=directions)
+    refused = world.refused().head(4)
+    if refused.empty:
+        return
+    problem, people = make_problem(world, refused, budget=budget)
+    background = Background(world.schema, world.schema.encode(world.frame), world, 0.5, seed)
+    result = run_search(ActionableRecourse().prepare(background), problem, judge_of(world, people), 0.5)
+    t, rules = problem.samples.tables, problem.samples.rules
+    assert (result.queries <= budget).all()
+    for p in range(len(refused)):
+        options = result.chosen.codes[p, : result.chosen.n[p]]
+        assert t.allowed[p, t.offsets[:-1] + options].all()
+        assert all(meets_rules(rules, t.offsets, p, t.start[p], codes) for codes in options)
+        assert len({tuple(codes != t.start[p]) for codes in options}) == len(options)  # another set of features each
+
+
+def test_a_model_that_is_not_linear() -> None:
+    frame, schema, model = small()
+    forest = make_pipeline(model[0], RandomForestClassifier(20, random_state=0)).fit(frame, model.predict(frame))
+    with pytest.raises(SettingError, match=r"RandomForestClassifier.*linear='local'.*method='guided'"):
+        lw.Recourse(forest, schema, ActionableRecourse(linear="exact")).fit(frame)
+    plans = lw.Recourse(forest, schema, "ar", n_options=3).fit(frame).recommend(frame.head(30))
+    assert (plans.summary["status"] == "found").sum() > 5
+    assert (plans.options["probability"] >= 0.5).all()
+
+
+def test_nothing_to_be_found_has_a_reason() -> None:
+    frame, schema, model = small()
+    stuck = schema.update(kind={"direction": "fixed"}, level={"direction": "fixed"}, amount={"direction": "fixed"})
+    for linear, words in (("exact", "no change that is permitted makes LogisticRegression"), ("local", "surrogate")):
+        method = ActionableRecourse(linear=linear)  # type: ignore[arg-type]
+        summary = lw.Recourse(model, stuck, method, n_options=2).fit(frame).recommend(frame).summary
+        none = summary[summary["status"] == "none_found"]
+        assert len(none)
+        assert none["reason"].str.contains(words).all()
+
+
+def test_the_solvers_time_limit_becomes_a_reason() -> None:
+    frame, schema, model = small()
+    plans = lw.Recourse(model, schema, ActionableRecourse(solver_seconds=1e-9)).fit(frame).recommend(frame)
+    refused = plans.summary[plans.summary["status"] != "already_positive"]
+    assert set(refused["status"]) == {"none_found"}
+    assert refused["reason"].str.contains("not solved within solver_seconds=1e-09|no change").all()
+
+
+@pytest.mark.parametrize("linear", ["exact", "local"])
+def test_a_time_limit_is_kept(linear: Any) -> None:
+    frame, schema, model = small()
+    rec = lw.Recourse(model, schema, ActionableRecourse(linear=linear), budget=2000).fit(frame)
+    rec.recommend(frame.head(30))  # compiles
+    rec.set_params(time_limit=0.02)
+    many = pd.concat([frame] * 4, ignore_index=True)
+    began = monotonic()
+    plans = rec.recommend(many)
+    assert monotonic() - began < 10.0
+    cut = plans.summary["reason"] == "the time limit ended the search early"
+    assert cut.any()
+    assert set(plans.summary["status"][cut]) <= {"partial", "none_found"}
+
+
+def test_people_do_not_depend_on_each_other() -> None:
+    frame, schema, model = small()
+    forest = make_pipeline(model[0], RandomForestClassifier(10, random_state=0)).fit(frame, model.predict(frame))
+    rec = lw.Recourse(forest, schema, "ar", n_options=3, random_state=4).fit(frame)
+    together, alone = rec.recommend(frame.head(20)), rec.recommend(frame.iloc[[7]])
+    mine = together.options[together.options["person"] == 7].reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, alone.options.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"linear": "yes"}, "linear must be one of"),
+        ({"quantile": "median"}, "quantile must be one of"),
+        ({"enumeration": "all"}, "enumeration must be one of"),
+        ({"surrogate_rows": 3}, "surrogate_rows must be a whole number of 10"),
+        ({"max_programs": 0}, "max_programs must be"),
+        ({"solver_seconds": -1}, "solver_seconds"),
+    ],
+)
+def test_settings_are_checked(setting: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        ActionableRecourse(**setting)
+
+
+def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema, model = small()
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(MissingExtraError, match=r"'highspy'.*pip install 'leastways\[baselines\]'"):
+        lw.Recourse(model, schema, "ar").fit(frame)
+
+
+def test_importing_loads_no_solver() -> None:
+    code = "import sys, leastways.baselines; print('highspy' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
+def test_costs_never_fall_from_one_option_to_the_next() -> None:
+    frame, schema, model = small()
+    people = frame[model.predict(frame) == 0].head(8)
+    encoded = schema.encode(people)
+    ready = ActionableRecourse().prepare(Background(schema, schema.encode(frame), as_model(model, 1), 0.5, 0))
+    assert ready.score is not None
+    keys = keys_of_rows(encoded.content(), 0)
+    samples = CostModel.fit(schema, CostDistribution(), frame).sample(encoded, keys, 5, [None] * len(people))
+    present = model.predict_proba(people)[:, 1]
+    run = ready.start(Problem(samples, encoded, keys, 6, 50, present, 0.5))
+    questions = run.ask(np.full(len(people), 50))
+    t = samples.tables
+    costs = run.cost[questions.people[:, None], t.offsets[:-1] + questions.codes]
+    total = np.where(questions.codes != t.start[questions.people], costs, 0.0).sum(axis=1)
+    same = questions.people[1:] == questions.people[:-1]
+    assert same.any()
+    assert (np.diff(total)[same] >= -1e-6).all()
