@@ -2,3 +2,7 @@
 
 Nothing optional is imported here: dice-ml and torch load when a method that needs them is prepared.
 """
+
+from leastways.baselines.dice import Dice
+
+__all__ = ["Dice"]
