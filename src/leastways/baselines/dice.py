@@ -24,10 +24,12 @@ import numpy as np
 
 from leastways._extras import require
 from leastways.baselines.dice_frames import Layout, weights_of
+from leastways.baselines.dice_gradient import PreparedGradient
 from leastways.baselines.dice_person import Prepared
 from leastways.baselines.dice_run import AskingRun
 from leastways.baselines.dice_talk import own_streams
 from leastways.errors import SettingError, listed
+from leastways.models.gradients import RelaxedModel
 from leastways.search import Background, Problem, Searcher, register_searcher
 from leastways.search.base import Run, check_choice, check_count
 
@@ -103,7 +105,11 @@ class Dice:
         layout = Layout.of(background.schema)
         rows = layout.training(background.schema, background.rows)
         if self.method == "gradient":
-            raise NotImplementedError
+            model = RelaxedModel.build(background.model, background.schema, name)
+            from leastways.baselines.dice_descent import Descent
+
+            scaled = (rows[:, : layout.n_numbers] - layout.low) / (layout.high - layout.low)
+            return PreparedGradient(model, layout, Descent(layout, rows, weights_of(scaled, layout.n_numbers)), settings)
         from leastways.baselines.dice_explainers import make_explainer
 
         with own_streams(background.seed):

@@ -43,14 +43,14 @@ class Talk(Generic[Question, Result]):
 
     def start(self) -> None:
         """Run to the first question, or the end."""
-        with self._own_streams(), _quiet():
+        with self._own_streams(), quiet():
             self._thread.start()
             self._our_turn.acquire()
         self._look()
 
     def go_on(self) -> None:
         """Run from an answered question to the next, or the end."""
-        with self._own_streams(), _quiet():
+        with self._own_streams(), quiet():
             self._its_turn.release()
             self._our_turn.acquire()
         self._look()
@@ -121,7 +121,7 @@ def _set_streams(streams: tuple[Any, Any]) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Let go the warnings that dice-ml's own use of pandas gives, and no others."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The inplace keyword in DataFrame", DeprecationWarning)
