@@ -36,6 +36,9 @@ class Descent(DicePyTorch):  # type: ignore[misc]
             super().__init__(TrainingData(layout, rows), _ModelDoor(layout))
         self.layout = layout
         self.minx = self.maxx = np.empty((1, 0))  # its loops over cells have nothing to do: see `_BoundedAdam`
+        self._origin, self._span = torch.tensor(layout.low), torch.tensor(layout.high - layout.low)
+        groups = np.repeat(np.arange(len(layout.sizes)), layout.sizes)
+        self._members = torch.tensor(np.eye(len(layout.sizes))[groups])  # [values, categories] whose value each is
         self._weights = dict(zip(layout.numbers, weights.tolist(), strict=True))
 
     def find(
@@ -116,8 +119,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
 
     def compute_regularization_loss(self) -> Any:
         """Return by how much the weights of categories miss a sum of 1, squared."""
-        missed = [self.block[:, group].sum(dim=1) - 1.0 for group in self.layout.groups]
-        return sum((m**2).sum() for m in missed) if missed else 0.0
+        return ((self.block[:, self.layout.n_numbers :] @ self._members - 1.0) ** 2).sum()
 
     # Rounding, answers, the end
 
@@ -179,8 +181,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
     def _parts(self, rows: Any) -> tuple[Any, Any]:
         """Part relaxed rows into numbers on their own scale and weights."""
         n = self.layout.n_numbers
-        low, span = torch.tensor(self.layout.low), torch.tensor(self.layout.high - self.layout.low)
-        return low + rows[:, :n] * span, rows[:, n:]
+        return self._origin + rows[:, :n] * self._span, rows[:, n:]
 
     def _moved(self, p: Any) -> Any:
         """Move the threshold to a half, as in `Answers`."""

@@ -24,6 +24,7 @@ from leastways.schema import Schema
 
 _CHECKED_ROWS = 64
 _TOLERANCE = 1e-5  # of a network in single precision
+_MANY_PARAMETERS = 10**6  # from here on, threads are worth their start
 
 
 class RowsSpentError(Exception):
@@ -45,11 +46,20 @@ class RelaxedModel:
         constant = np.array(columns.gather_grid(np.zeros((1, len(tables)), np.int32), "C")[0], dtype=np.float64)
         constant[columns.columns] = 0.0
         self._tail = columns.shape.tail
-        self._constant = torch.tensor(constant)
         numeric = [f for f, feature in enumerate(schema.features) if feature.numeric]
         parts = [tables[f] for f in range(len(tables)) if f not in numeric]
         self._categories = torch.tensor(np.concatenate(parts) if parts else np.zeros((0, len(constant))))
-        self._numbers = [(torch.tensor(schema.features[f].array), torch.tensor(tables[f])) for f in numeric]
+        slopes = np.zeros((len(numeric), len(constant)))
+        self._bends: list[tuple[int, Any, Any]] = []
+        for k, f in enumerate(numeric):
+            grid, table = schema.features[f].array, tables[f]
+            if len(grid) > 1:
+                slopes[k] = (table[-1] - table[0]) / (grid[-1] - grid[0])
+            line = table[0] + (grid - grid[0])[:, None] * slopes[k]
+            constant += line[0] - grid[0] * slopes[k]
+            if np.abs(table - line).max() > 1e-9 * max(1.0, np.abs(table).max()):
+                self._bends.append((k, torch.tensor(grid), torch.tensor(table - line)))
+        self._slopes, self._constant = torch.tensor(slopes), torch.tensor(constant)
 
     @classmethod
     def build(cls, model: Model, schema: Schema, method: str) -> RelaxedModel:
@@ -72,14 +82,20 @@ class RelaxedModel:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Put the module in eval mode, with parameters that gather no gradients, and leave it as it was."""
-        module = self.model.model.module.to(self.model.model.device)
+        """Put the module in eval mode, with parameters that gather no gradients, and leave it as it was.
+
+        A small module is run in one thread meanwhile: on a few rows, waking others costs more than the arithmetic.
+        """
+        module, threads = self.model.model.module.to(self.model.model.device), self.torch.get_num_threads()
         flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
         with evaluating(module):
             try:
+                if sum(parameter.numel() for parameter in module.parameters()) < _MANY_PARAMETERS:
+                    self.torch.set_num_threads(1)
                 module.requires_grad_(False)
                 yield
             finally:
+                self.torch.set_num_threads(threads)
                 for parameter, wanted in flags:
                     parameter.requires_grad_(wanted)
 
@@ -93,14 +109,10 @@ class RelaxedModel:
 
     def _encoded(self, numbers: Any, weights: Any) -> Any:
         """Return the encoder's columns [R, D]: sums, because each column belongs to one feature."""
-        torch = self.torch
-        encoded = self._constant + weights @ self._categories
-        for k, (grid, table) in enumerate(self._numbers):
-            if len(grid) == 1:
-                encoded = encoded + table[0]
-                continue
+        encoded = self._constant + weights @ self._categories + numbers @ self._slopes
+        for k, grid, table in self._bends:  # how far each value is from the straight line through both ends
             x = numbers[:, k]
-            right = torch.searchsorted(grid, x.detach().contiguous()).clamp(1, len(grid) - 1)
+            right = self.torch.searchsorted(grid, x.detach().contiguous()).clamp(1, len(grid) - 1)
             share = ((x - grid[right - 1]) / (grid[right] - grid[right - 1]))[:, None]
             encoded = encoded + table[right - 1] * (1 - share) + table[right] * share
         return encoded
