@@ -109,7 +109,9 @@ class Dice:
             from leastways.baselines.dice_descent import Descent
 
             scaled = (rows[:, : layout.n_numbers] - layout.low) / (layout.high - layout.low)
-            return PreparedGradient(model, layout, Descent(layout, rows, weights_of(scaled, layout.n_numbers)), settings)
+            return PreparedGradient(
+                model, layout, Descent(layout, rows, weights_of(scaled, layout.n_numbers)), settings
+            )
         from leastways.baselines.dice_explainers import make_explainer
 
         with own_streams(background.seed):

@@ -24,9 +24,7 @@ class Answers:
         self.accepted: dict[bytes, float] = {}  # probability of those that may be offered, in the order of asking
         self.note(person.start[None], np.array([present]), np.array([False]))
 
-    def note(
-        self, states: NDArray[np.int32], probability: NDArray[np.float64], accepted: NDArray[np.bool_]
-    ) -> None:
+    def note(self, states: NDArray[np.int32], probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep answers to states [R, F]."""
         told = shifted(probability, accepted, self.shift)
         for state, q, p, yes in zip(states, told.tolist(), probability.tolist(), accepted, strict=True):
@@ -73,9 +71,7 @@ def log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(p / (1.0 - p)))
 
 
-def shifted(
-    probability: NDArray[np.float64], accepted: NDArray[np.bool_], shift: float
-) -> NDArray[np.float64]:
+def shifted(probability: NDArray[np.float64], accepted: NDArray[np.bool_], shift: float) -> NDArray[np.float64]:
     """Return probabilities with the threshold moved to a half; rounding never changes which side one is on."""
     moved = probability if shift == 0.0 else 1.0 / (1.0 + np.exp(shift - log_odds(probability)))
     return np.where(accepted, np.maximum(moved, 0.5), np.minimum(moved, _NO))

@@ -1,4 +1,6 @@
-"""dice-ml's random, genetic and k-d tree methods, with one person's answers for a model. Imported late: it needs dice-ml.
+"""dice-ml's random, genetic and k-d tree methods, with one person's answers for a model.
+
+Imported late, because it needs dice-ml.
 
 What is overridden here is how dice-ml gets its rows and hands back its set, and what it would do slowly; the methods
 are its own.
@@ -6,6 +8,7 @@ are its own.
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -124,10 +127,17 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
             columns[name] = np.array([label(code) for code in rows[:, k].astype(int).tolist()], dtype=object)
         return pd.DataFrame(columns, columns=pd.Index(names))
 
+    def compute_proximity_loss(self, x_hat_unnormalized: Any, query_instance_normalized: Any) -> Any:
+        """Return dice-ml's distance, which is of numbers alone; without any, 0."""
+        if not self.layout.n_numbers:
+            return np.zeros(len(x_hat_unnormalized))
+        return super().compute_proximity_loss(x_hat_unnormalized, query_instance_normalized)
+
     def do_random_init(
         self, num_inits: int, features_to_vary: Any, query_instance: Any, desired_class: Any, desired_range: Any
     ) -> NDArray[np.float64]:
         """Draw rows until enough are accepted, as dice-ml does, but all that are missing at a time."""
+        draw = np.random.default_rng(random.getrandbits(64))
         found = [np.empty((0, len(self.layout.names)))]
         missing = num_inits
         while missing > 0:
@@ -135,9 +145,9 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
             for k, name in enumerate(self.layout.names):
                 if name in features_to_vary and k < self.layout.n_numbers:
                     low, high = self.feature_range[name]
-                    rows[:, k] = np.round(np.random.uniform(low, high, missing), self.layout.decimals[name])
+                    rows[:, k] = np.round(draw.uniform(low, high, missing), self.layout.decimals[name])
                 elif name in features_to_vary:
-                    rows[:, k] = np.random.choice(self.feature_range[name], missing)
+                    rows[:, k] = draw.choice(self.feature_range[name], missing)
             found.append(rows[self.predict_fn_scores(rows)[:, 1] >= self.stopping_threshold])
             missing -= len(found[-1])
         return np.concatenate(found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log10
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ from leastways.schema.codec import levels_of
 from leastways.search import Problem
 
 OUTCOME = "outcome"
-_STEPS = 100  # steps of dice-ml's rounding that a real number's range has, at least
+MOST_STEPS = 200  # by which dice-ml may move one number of an option back towards the person
+_STEPS = 100  # steps of dice-ml's rounding that a real number's range has, at least; fewer than ten times as many
 _LARGEST = 2**31 - 1  # dice-ml keeps whole numbers in 32 bits
 
 
@@ -83,16 +85,17 @@ class Layout:
     @cached_property
     def decimals(self) -> dict[str, int]:
         """The decimals that dice-ml rounds each number to; what it returns is put on the grid afterwards."""
-        fine = [max(1, ceil(log10(_STEPS / (high - low)))) for low, high in zip(self.low, self.high, strict=True)]
-        return {name: 0 if w else d for name, w, d in zip(self.numbers, self.whole, fine, strict=True)}
+        fine = [ceil(log10(_STEPS / span)) for span in self.high - self.low]
+        pairs = zip(self.numbers, self.whole, fine, strict=True)
+        return {name: 0 if whole else decimals or 1 for name, whole, decimals in pairs}  # 0 is for whole numbers
 
     def frame(self, values: NDArray[np.float64]) -> pd.DataFrame:
         """Return a table for dice-ml of rows [R, F] in its order: numbers as they are, categories by their code."""
-        columns: dict[str, NDArray[np.int64] | NDArray[np.float64] | pd.Categorical] = {}
+        columns: dict[str, Any] = {}
         for k, name in enumerate(self.numbers):
             columns[name] = values[:, k].round().astype(np.int64) if self.whole[k] else values[:, k]
         for k, (name, size) in enumerate(zip(self.categories, self.sizes, strict=True)):
-            labels = [label(code) for code in range(size)]
+            labels = pd.Index([label(code) for code in range(size)])
             columns[name] = pd.Categorical.from_codes(values[:, self.n_numbers + k].astype(np.int64), labels)
         return pd.DataFrame(columns, columns=pd.Index(self.names))
 
@@ -158,7 +161,7 @@ class Person:
         return out
 
     def states(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the states [R, F] that rows of dice-ml's stand for: each number at the nearest permitted grid value."""
+        """Return the states [R, F] that rows of dice-ml's stand for: numbers at the nearest permitted grid value."""
         out = np.empty(values.shape, np.int32)
         for k, (codes, levels) in enumerate(zip(self.codes, self.levels, strict=True)):
             x = values[:, k]

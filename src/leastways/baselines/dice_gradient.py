@@ -64,7 +64,8 @@ class GradientRun:
 
     def chosen(self) -> Chosen:
         """Return each person's options so far."""
-        return Chosen(*(array.copy() for array in self._chosen))
+        codes, n, probability = self._chosen
+        return Chosen(codes.copy(), n.copy(), probability.copy())
 
     def account(self) -> Account:
         """Return the rows that descents took, and who did not get their turn, or not to its end."""

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.baselines.dice_answers import Answers
-from leastways.baselines.dice_frames import Layout, Person
+from leastways.baselines.dice_frames import MOST_STEPS, Layout, Person
 from leastways.baselines.dice_talk import StoppedError, Talk
 from leastways.search import Problem
 
@@ -39,9 +39,9 @@ class Prepared:
         """Return the settings as this method of dice-ml takes them, for so many rows."""
         own = dict(self.settings)
         if self.method == "random":
-            return {"sample_size": int(max(1, min(own["sample_size"], left // _ROUNDS))), "limit_steps_ls": 1000}
+            return {"sample_size": int(max(1, min(own["sample_size"], left // _ROUNDS))), "limit_steps_ls": MOST_STEPS}
         if self.method == "kdtree":
-            return {"sparsity_weight": own["sparsity_weight"], "limit_steps_ls": 1000}
+            return {"sparsity_weight": own["sparsity_weight"], "limit_steps_ls": MOST_STEPS}
         weights = dict(zip(self.layout.numbers, self.weights.tolist(), strict=True))
         return {
             "proximity_weight": own["proximity_weight"],
@@ -128,7 +128,7 @@ class OnePerson:
                 **self._prepared.keywords(self._left),
             )
         except FinishedError as done:
-            if done.table is not None:
+            if done.table is not None and len(done.table):
                 return person.states(layout.values(done.table))
         return np.empty((0, len(person.start)), np.int32)
 

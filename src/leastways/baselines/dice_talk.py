@@ -91,24 +91,28 @@ class Talk(Generic[Question, Result]):
 
     @contextmanager
     def _own_streams(self) -> Iterator[None]:
-        ours = random.getstate(), np.random.get_state()
+        ours = _streams()
         _set_streams(self._streams)
         try:
             yield
         finally:
-            self._streams = random.getstate(), np.random.get_state()
+            self._streams = _streams()
             _set_streams(ours)
 
 
 @contextmanager
 def own_streams(seed: int) -> Iterator[None]:
     """Give the block global random streams of its own, by `seed`, and put the caller's back."""
-    ours = random.getstate(), np.random.get_state()
+    ours = _streams()
     _set_streams((random.Random(seed).getstate(), _numpy_state(seed)))
     try:
         yield
     finally:
         _set_streams(ours)
+
+
+def _streams() -> tuple[Any, Any]:
+    return random.getstate(), np.random.get_state()  # noqa: NPY002 - the global stream is what dice-ml draws from
 
 
 def _numpy_state(seed: int) -> Any:
@@ -117,7 +121,7 @@ def _numpy_state(seed: int) -> Any:
 
 def _set_streams(streams: tuple[Any, Any]) -> None:
     random.setstate(streams[0])
-    np.random.set_state(streams[1])
+    np.random.set_state(streams[1])  # noqa: NPY002
 
 
 @contextmanager
