@@ -92,7 +92,18 @@ def test_every_public_name_exists() -> None:
         leastways.nothing  # noqa: B018
 
 
-EXTRAS = ("torch", "onnxruntime", "xgboost", "lightgbm", "skops", "pyarrow", "matplotlib", "skl2onnx", "onnx")
+EXTRAS = (
+    "torch",
+    "onnxruntime",
+    "xgboost",
+    "lightgbm",
+    "skops",
+    "pyarrow",
+    "matplotlib",
+    "skl2onnx",
+    "onnx",
+    "dice_ml",
+)
 
 
 def test_core_runs_with_none_of_the_extras() -> None:

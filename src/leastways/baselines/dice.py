@@ -11,7 +11,33 @@ and the nearest accepted training rows ("kdtree").
 
 Deviations from the published method
 ------------------------------------
-See the end of this docstring; they are also in docs/explanation/baseline-dice.md.
+All methods:
+
+- Ordinal features go as categories: dice-ml knows numbers and categories only.
+- What a person may not do is kept from dice-ml: fixed features do not vary, directions and personal limits become its
+  permitted ranges, and a state that breaks a rule counts as refused, without being asked. Its own checks know no rules.
+- Every row is put on the person's grid, numbers at the nearest permitted value: only such states can be offered.
+- A state is asked about once per person; dice-ml asks again and again. It would spend the budget on nothing new.
+- The budget and the time limit end it. Then the accepted states that are nearest to the person are offered; if it came
+  to its own end, its own set is, as far as it may be offered.
+- dice-ml takes 0.5 for the threshold, and some others for mistakes; another one is moved there by a shift of log-odds.
+- The random streams are the person's, so plans do not depend on company; dice-ml draws from global ones, and given a
+  seed, it seeds anew for every feature.
+
+Gradient:
+
+- The loss is worked out in arrays, not cell by cell, with the same values; two passes of the same row are one.
+- Rounding goes to the person's grid, for the sets dice-ml keeps on the way as well. Its own, given permitted ranges,
+  scales by the wrong range.
+- A category's value that is not permitted gets no weight; dice-ml can only freeze whole features.
+
+Genetic and k-d tree:
+
+- dice-ml has the whole training set predicted for every person. Here the training rows that the person may move to are
+  asked about, the nearest first, up to 0.25 (genetic) or 0.8 (k-d tree) of the allowance.
+- Genetic: rows of the first generation that are missing are drawn all at a time, not one by one.
+
+Random: `sample_size` is at most a quarter of the allowance, so that it comes to change several features.
 """
 
 from __future__ import annotations

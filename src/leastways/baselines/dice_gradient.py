@@ -79,14 +79,16 @@ class GradientRun:
         person = Person(prepared.layout, problem, p)
         answers = Answers(person, float(problem.present[p]), problem.threshold)
         k = min(problem.n_options, left // 3)  # a step takes two rows for each option, asking about it one more
-        if not person.varies or not k:
+        if not person.varies:
+            return self._chosen.codes[p, :0]
+        self._reasons[p] = "DICE (gradient) came to no permitted state that the model accepts"
+        if not k:
             return self._chosen.codes[p, :0]
         meter = GradientMeter(prepared.model, left - k)
         with prepared.model.ready(), quiet():
             states = prepared.descent.find(answers, meter, problem, k, prepared.settings)
         self._rows[p] = meter.rows
         self._cut_short[p] = self._late()
-        self._reasons[p] = "DICE (gradient) came to no permitted state that the model accepts"
         return answers.offered(states)
 
     def _late(self) -> bool:

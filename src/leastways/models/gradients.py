@@ -67,7 +67,7 @@ class RelaxedModel:
         instead = 'Use method="dice-genetic", which needs no gradients'
         if not isinstance(model, BoundTorch):
             raise SettingError(
-                f"method {method!r} follows gradients, and {_kind(model)}. {instead}, or wrap a torch "
+                f"method {method!r} follows gradients; {_kind(model)}. {instead}, or wrap a torch "
                 "module in TorchModel(module, encoder)."
             )
         try:
@@ -191,4 +191,4 @@ def _kind(model: Model) -> str:
     """Name a model by what the user gave, where an adapter holds it."""
     given = getattr(model, "function", None) or getattr(model, "estimator", None) or model
     twin = " (its twin, by its method torch_model(), has)" if hasattr(given, "torch_model") else ""
-    return f"{type(given).__name__} has none{twin}"
+    return f"a model of type {type(given).__name__!r} has none{twin}"
