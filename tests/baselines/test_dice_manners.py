@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import random
 import sys
 import threading
@@ -95,6 +96,14 @@ def test_people_who_can_change_nothing(method: str) -> None:
     plans = recourse(method, torch_model(stuck), stuck).recommend(PEOPLE)
     assert (plans.summary["status"] == "none_exists").all()
     assert (plans.summary["queries"] == 1).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fitted_recourse_can_be_pickled(method: str) -> None:
+    rec = recourse(method)
+    plans = rec.recommend(PEOPLE)
+    again = pickle.loads(pickle.dumps(rec)).recommend(PEOPLE)
+    assert again.options.equals(plans.options)
 
 
 @pytest.mark.parametrize("method", ASKING)

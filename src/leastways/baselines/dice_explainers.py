@@ -156,9 +156,12 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
 EXPLAINERS: dict[str, Any] = {"random": RandomExplainer, "genetic": GeneticExplainer, "kdtree": TreeExplainer}
 
 
+def _refused(table: pd.DataFrame) -> NDArray[np.float64]:
+    return np.zeros(len(table))
+
+
 def make_explainer(method: str, layout: Layout, rows: NDArray[np.float64]) -> Any:
     """Make dice-ml's explainer once; a shallow copy of it, with a model of its own, serves each person."""
-    refusing = AnsweringModel(lambda table: np.zeros(len(table)))
-    explainer = EXPLAINERS[method](TrainingData(layout, rows), refusing)
+    explainer = EXPLAINERS[method](TrainingData(layout, rows), AnsweringModel(_refused))
     explainer.layout = layout
     return explainer

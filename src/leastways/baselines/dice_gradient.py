@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -39,6 +40,7 @@ class GradientRun:
         P, N = problem.n_people, problem.n_options
         F = problem.samples.tables.start.shape[1]
         self.problem, self._prepared = problem, prepared
+        self._descent = copy(prepared.descent)  # it keeps what it works on
         self._next = 0  # the first person who has not had their turn
         self._rows = np.zeros(P, np.int64)
         self._cut_short = np.zeros(P, np.bool_)
@@ -86,7 +88,7 @@ class GradientRun:
             return self._chosen.codes[p, :0]
         meter = GradientMeter(prepared.model, left - k)
         with prepared.model.ready(), quiet():
-            states = prepared.descent.find(answers, meter, problem, k, prepared.settings)
+            states = self._descent.find(answers, meter, problem, k, prepared.settings)
         self._rows[p] = meter.rows
         self._cut_short[p] = self._late()
         return answers.offered(states)

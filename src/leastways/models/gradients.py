@@ -39,8 +39,8 @@ class RelaxedModel:
     """
 
     def __init__(self, model: BoundTorch, schema: Schema) -> None:
-        torch = require("torch", "torch", "a method that follows gradients")
-        self.model, self.torch = model, torch
+        torch = _torch()
+        self.model = model
         columns = Columns.find(model.model.encode, schema)
         tables = [_table(columns, f) for f in range(len(schema.features))]
         constant = np.array(columns.gather_grid(np.zeros((1, len(tables)), np.int32), "C")[0], dtype=np.float64)
@@ -86,16 +86,16 @@ class RelaxedModel:
 
         A small module is run in one thread meanwhile: on a few rows, waking others costs more than the arithmetic.
         """
-        module, threads = self.model.model.module.to(self.model.model.device), self.torch.get_num_threads()
+        module, threads = self.model.model.module.to(self.model.model.device), _torch().get_num_threads()
         flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
         with evaluating(module):
             try:
                 if sum(parameter.numel() for parameter in module.parameters()) < _MANY_PARAMETERS:
-                    self.torch.set_num_threads(1)
+                    _torch().set_num_threads(1)
                 module.requires_grad_(False)
                 yield
             finally:
-                self.torch.set_num_threads(threads)
+                _torch().set_num_threads(threads)
                 for parameter, wanted in flags:
                     parameter.requires_grad_(wanted)
 
@@ -104,7 +104,7 @@ class RelaxedModel:
         model = self.model.model
         rows = self._encoded(numbers, weights).reshape(len(numbers), *self._tail)
         floats = (p.dtype for p in model.module.parameters() if p.is_floating_point())
-        out = model.module(rows.to(dtype=next(floats, self.torch.float32), device=model.device)).cpu().double()
+        out = model.module(rows.to(dtype=next(floats, _torch().float32), device=model.device)).cpu().double()
         return self._read(out)
 
     def _encoded(self, numbers: Any, weights: Any) -> Any:
@@ -112,7 +112,7 @@ class RelaxedModel:
         encoded = self._constant + weights @ self._categories + numbers @ self._slopes
         for k, grid, table in self._bends:  # how far each value is from the straight line through both ends
             x = numbers[:, k]
-            right = self.torch.searchsorted(grid, x.detach().contiguous()).clamp(1, len(grid) - 1)
+            right = _torch().searchsorted(grid, x.detach().contiguous()).clamp(1, len(grid) - 1)
             share = ((x - grid[right - 1]) / (grid[right] - grid[right - 1]))[:, None]
             encoded = encoded + table[right - 1] * (1 - share) + table[right] * share
         return encoded
@@ -126,13 +126,13 @@ class RelaxedModel:
         classes = range(2 if single else scores.shape[1]) if model.classes is None else model.classes
         column = column_of(self.model.target, classes, "the model")
         if single:
-            positive = self.torch.sigmoid(scores) if logits else scores
+            positive = _torch().sigmoid(scores) if logits else scores
             return positive if column == 1 else 1.0 - positive
-        return (self.torch.softmax(scores, dim=1) if logits else scores)[:, column]
+        return (_torch().softmax(scores, dim=1) if logits else scores)[:, column]
 
     def _check(self, schema: Schema, owner: str, instead: str) -> None:
         """Raise unless rows of grid values get the probabilities that the model gives them."""
-        torch, draw = self.torch, np.random.default_rng(20240229)
+        torch, draw = _torch(), np.random.default_rng(20240229)
         sizes = np.array([len(f.values) for f in schema.features])
         codes = (draw.random((_CHECKED_ROWS, len(sizes))) * sizes).astype(np.int32)
         numbers, weights = relaxed_rows(schema, codes)
@@ -174,6 +174,10 @@ def relaxed_rows(schema: Schema, codes: NDArray[np.int32]) -> tuple[FloatArray, 
         else:
             weights.append(np.eye(len(feature.values))[codes[:, f]])
     return np.concatenate(numbers, axis=1), np.concatenate(weights, axis=1)
+
+
+def _torch() -> Any:
+    return require("torch", "torch", "a method that follows gradients")
 
 
 def _table(columns: Columns, f: int) -> FloatArray:
