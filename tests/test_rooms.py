@@ -105,6 +105,7 @@ EXTRAS = (
     "skl2onnx",
     "onnx",
     "statsmodels",
+    "dice_ml",
 )
 
 

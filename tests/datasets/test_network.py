@@ -10,6 +10,7 @@ import pytest
 
 from leastways.datasets.network import PaperNetwork
 from leastways.errors import DataError
+from leastways.models import as_model
 
 from .made_up import write_network
 
@@ -52,6 +53,14 @@ def slow_twin(network: PaperNetwork, frame: pd.DataFrame) -> list[float]:
 def test_agrees_with_the_slow_twin_across_blocks(network: PaperNetwork) -> None:
     frame = people(2500)
     assert np.allclose(network(frame), slow_twin(network, frame), rtol=0, atol=1e-6)
+
+
+def test_its_torch_twin_agrees(network: PaperNetwork) -> None:
+    pytest.importorskip("torch")
+    frame = people(300)
+    twin = as_model(network.torch_model(), 1)
+    np.testing.assert_allclose(twin.probability(frame), network(frame), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(as_model(network.torch_model(), 0).probability(frame), 1 - network(frame), atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["str", "object", "category"])

@@ -4,6 +4,7 @@ Nothing optional is imported here: dice-ml, torch and highspy load when a method
 """
 
 from leastways.baselines.actionable import ActionableRecourse
+from leastways.baselines.dice import Dice
 from leastways.baselines.face import Face
 
-__all__ = ["ActionableRecourse", "Face"]
+__all__ = ["ActionableRecourse", "Dice", "Face"]

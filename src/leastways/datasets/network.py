@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.errors import DataError, listed, nearest
+
+if TYPE_CHECKING:
+    from leastways.models import TorchModel
 
 FILES = ("model.npz", "encoding.json")
 
@@ -103,6 +106,19 @@ class PaperNetwork:
         out, hidden = np.empty(len(x)), np.empty(len(self.b1))
         two_class_network(np.ascontiguousarray(x, np.float64), *self._inner, hidden, out)
         return out
+
+    def torch_model(self) -> TorchModel:
+        """Return the same network as a torch module, in double precision, for methods that follow gradients."""
+        from leastways._extras import require
+        from leastways.models import TorchModel
+
+        torch = require("torch", "torch", "PaperNetwork.torch_model")
+        layers = []
+        for W, b in ((self.W1, self.b1), (self.W2, self.b2)):
+            layer = torch.nn.Linear(W.shape[1], W.shape[0], dtype=torch.float64, device="meta")  # draws no weights
+            layer.load_state_dict({"weight": torch.tensor(W), "bias": torch.tensor(b)}, assign=True)
+            layers.append(layer)
+        return TorchModel(torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1]), self.encode)
 
     @cached_property
     def _inner(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:

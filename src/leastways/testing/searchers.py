@@ -8,34 +8,36 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._extras import require
 from leastways.costs import CostDistribution, CostModel
 from leastways.kernels.rules import meets_rules
-from leastways.models import Model
+from leastways.models import Model, TorchModel, as_model
 from leastways.recourse import Recourse
 from leastways.rng import keys_of_rows, stream
 from leastways.schema import AtMost, Encoded, IfThen, Schema
 from leastways.search import Background, Preparing, Problem, Questions, Run, Searcher
-from leastways.search.base import made_ready
+from leastways.search.base import Accounting, made_ready
 
 Method = Searcher | Preparing
 
 _N_OPTIONS, _BUDGET, _N_COSTS, _PEOPLE = 4, 60, 30, 12
 
 
-def check_searcher(searcher: Method, seed: int = 0) -> None:
+def check_searcher(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Raise AssertionError, with what is wrong, unless a searcher keeps its contract.
 
     Checked on a small generated population: it asks within the allowance, about real states; its options are accepted
     by the model, permitted to the person, within the rules, distinct and not too many, at any time it is interrupted;
-    a run does not depend on who else is in the chunk, nor on earlier runs; nothing asked means nothing offered.
+    a run does not depend on who else is in the chunk, nor on earlier runs; nothing asked means nothing offered. With
+    `gradients` the model of that population is a `TorchModel`, for methods that need one.
     """
     for check in SEARCHER_CHECKS:
-        check(searcher, seed)
+        check(searcher, seed, gradients)
 
 
-def check_asks_within_allowance(searcher: Method, seed: int = 0) -> None:
+def check_asks_within_allowance(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Questions stay within `left`, are real states, and stand person by person."""
-    world = _World(seed)
+    world = _World(seed, gradients)
     for _ in _rounds(searcher, world, world.problem()):  # which looks at every question before it is answered
         pass
 
@@ -49,9 +51,9 @@ def _check_questions(questions: Questions, left: NDArray[np.int64], problem: Pro
     assert ((questions.codes >= 0) & (questions.codes < used)).all(), "a question holds a code outside the grid"
 
 
-def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0) -> None:
+def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """After every round the options are accepted, permitted, within the rules, distinct, and at most N."""
-    world = _World(seed)
+    world = _World(seed, gradients)
     problem = world.problem()
     t, rules = problem.samples.tables, problem.samples.rules
     for run, _ in _rounds(searcher, world, problem):
@@ -67,9 +69,9 @@ def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0) -> None
             assert accepted.all(), "the model does not accept an option"
 
 
-def check_company_does_not_matter(searcher: Method, seed: int = 0) -> None:
+def check_company_does_not_matter(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """A person's options and queries are the same alone as among others."""
-    world = _World(seed)
+    world = _World(seed, gradients)
     together = _finish(searcher, world, world.problem())
     for p in (0, _PEOPLE // 2, _PEOPLE - 1):
         alone = _finish(searcher, world, world.problem([p]))
@@ -77,31 +79,31 @@ def check_company_does_not_matter(searcher: Method, seed: int = 0) -> None:
         assert np.array_equal(alone[0][0], together[0][p]), "the options depend on who else is in the chunk"
 
 
-def check_runs_are_independent(searcher: Method, seed: int = 0) -> None:
+def check_runs_are_independent(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Two runs of one searcher give the same options: it holds settings, not state."""
-    world = _World(seed)
+    world = _World(seed, gradients)
     first, second = (_finish(searcher, world, world.problem()) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first[0], second[0], strict=True)), "a second run differs"
 
 
-def check_nothing_asked_nothing_offered(searcher: Method, seed: int = 0) -> None:
+def check_nothing_asked_nothing_offered(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Before the first answer there are no options, and with no allowance there are no questions."""
-    world = _World(seed)
+    world = _World(seed, gradients)
     run = world.ready(searcher).start(world.problem())
     assert (run.chosen().n == 0).all(), "options are offered before the model was asked"
     assert not len(run.ask(np.zeros(_PEOPLE, np.int64)).people), "rows are asked for although none are left"
 
 
-def check_works_in_recourse(searcher: Method, seed: int = 0) -> None:
+def check_works_in_recourse(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """The searcher works behind `Recourse`, within its budget."""
-    world = _World(seed)
-    rec = Recourse(world, world.schema, searcher, n_options=_N_OPTIONS, budget=_BUDGET, n_costs=_N_COSTS)
+    world = _World(seed, gradients)
+    rec = Recourse(world.model, world.schema, searcher, n_options=_N_OPTIONS, budget=_BUDGET, n_costs=_N_COSTS)
     plans = rec.fit(world.frame).recommend(world.people)
     assert (plans.summary["queries"] <= _BUDGET).all(), "the budget is exceeded"
     assert set(plans.summary["status"]) <= {"found", "none_found", "none_exists"}, "an odd status"
 
 
-SEARCHER_CHECKS: tuple[Callable[[Method, int], None], ...] = (
+SEARCHER_CHECKS: tuple[Callable[[Method, int, bool], None], ...] = (
     check_nothing_asked_nothing_offered,
     check_asks_within_allowance,
     check_options_are_sound_at_any_time,
@@ -114,7 +116,8 @@ SEARCHER_CHECKS: tuple[Callable[[Method, int], None], ...] = (
 class _World(Model):
     """A generated population with every kind of feature, rules, and a logistic model that refuses these people."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, gradients: bool = False) -> None:
+        self.model: object = _torch_twin() if gradients else self
         draw = np.random.default_rng(seed)
         n = 80
         self.frame = pd.DataFrame(
@@ -137,14 +140,13 @@ class _World(Model):
         self.costs = CostModel.fit(self.schema, CostDistribution(), self.frame)
 
     def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        level = frame["level"].map({"low": 0.0, "mid": 0.5, "high": 1.0}).to_numpy(dtype=float)
-        kind = (frame["kind"] == "y").to_numpy(dtype=float)
-        score = frame["years"].to_numpy() / 30 + frame["income"].to_numpy() / 3000 + level + 0.3 * kind
-        return np.asarray(1 / (1 + np.exp(-6 * (score - 1.8))))
+        years, income, level, kind = _columns(frame).T
+        return np.asarray(1 / (1 + np.exp(-6 * (years + income + level + kind - 1.8))))
 
     def ready(self, method: Method) -> Searcher:
         """Return a method prepared, if it has to be, with all rows of this world."""
-        return made_ready(method, lambda: Background(self.schema, self.schema.encode(self.frame), self, 0.5, 0))
+        model = as_model(self.model, 1)
+        return made_ready(method, lambda: Background(self.schema, self.schema.encode(self.frame), model, 0.5, 0))
 
     def problem(self, places: list[int] | None = None) -> Problem:
         rows = np.arange(_PEOPLE) if places is None else np.array(places)
@@ -158,6 +160,22 @@ class _World(Model):
         return self.probability(self.schema.decode(questions.codes, people, questions.people))
 
 
+def _columns(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Return what the model of a world adds up, [R, 4]."""
+    level = frame["level"].map({"low": 0.0, "mid": 0.5, "high": 1.0}).to_numpy(dtype=float)
+    kind = (frame["kind"] == "y").to_numpy(dtype=float)
+    return np.stack([frame["years"].to_numpy() / 30, frame["income"].to_numpy() / 3000, level, 0.3 * kind], axis=1)
+
+
+def _torch_twin() -> TorchModel:
+    """Return the model of a world as a torch module."""
+    torch = require("torch", "torch", "a check of gradients")
+    layer = torch.nn.Linear(4, 1, dtype=torch.float64, device="meta")
+    values = {"weight": torch.full((1, 4), 6.0).double(), "bias": torch.tensor([-6 * 1.8]).double()}
+    layer.load_state_dict(values, assign=True)
+    return TorchModel(layer, _columns)
+
+
 def _encoded_of(everyone: Encoded, problem: Problem) -> Encoded:
     """Return the people of a problem, found again by their present state."""
     start = problem.samples.tables.start
@@ -168,8 +186,12 @@ def _encoded_of(everyone: Encoded, problem: Problem) -> Encoded:
 def _rounds(searcher: Method, world: _World, problem: Problem) -> Iterator[tuple[Run, Questions]]:
     """Drive a run; after each answer yield it with what was asked."""
     run, left = world.ready(searcher).start(problem), np.full(problem.n_people, problem.budget, np.int64)
+    spent = np.zeros(problem.n_people, np.int64)  # on gradients
     for _ in range(problem.budget * problem.n_people):
         questions = run.ask(left.copy())
+        if isinstance(run, Accounting):
+            left, spent = left - (run.account().gradient_rows - spent), run.account().gradient_rows.copy()
+        assert (left >= 0).all(), "more rows spent on gradients than `left` allows"
         if not len(questions.people):
             return
         _check_questions(questions, left, problem)

@@ -1,0 +1,167 @@
+"""DICE: diverse counterfactual explanations, by the published package dice-ml.
+
+R. K. Mothilal, A. Sharma, C. Tan: "Explaining Machine Learning Classifiers through Diverse Counterfactual
+Explanations", FAT* 2020. For a person x it looks for k counterfactuals c_1 .. c_k with the least
+
+    mean hinge(f(c_i), y)  +  l1 / k * sum dist(c_i, x)  -  l2 * det K,    K_ij = 1 / (1 + dist(c_i, c_j)),
+
+by gradient descent on the relaxed encoding, rounded at the end ("gradient"). The package also has three methods that
+need no gradients: random changes of ever more features ("random"), a genetic search for the least distance ("genetic"),
+and the nearest accepted training rows ("kdtree").
+
+Deviations from the published method
+------------------------------------
+All methods:
+
+- Ordinal features go as categories: dice-ml knows numbers and categories only.
+- What a person may not do is kept from dice-ml: fixed features do not vary, directions and personal limits become its
+  permitted ranges, and a state that breaks a rule counts as refused, without being asked. Its own checks know no rules.
+- Every row is put on the person's grid, numbers at the nearest permitted value: only such states can be offered.
+- A state is asked about once per person; dice-ml asks again and again. It would spend the budget on nothing new.
+- The budget and the time limit end it. Then the accepted states that are nearest to the person are offered; if it came
+  to its own end, its own set is, as far as it may be offered.
+- dice-ml takes 0.5 for the threshold, and some others for mistakes; another one is moved there by a shift of log-odds.
+- The random streams are the person's, so plans do not depend on company; dice-ml draws from global ones, and given a
+  seed, it seeds anew for every feature.
+
+Gradient:
+
+- The loss is worked out in arrays, not cell by cell, with the same values; two passes of the same row are one.
+- Rounding goes to the person's grid, for the sets dice-ml keeps on the way as well. Its own, given permitted ranges,
+  scales by the wrong range.
+- A category's value that is not permitted gets no weight; dice-ml can only freeze whole features.
+
+Genetic and k-d tree:
+
+- dice-ml has the whole training set predicted for every person. Here the training rows that the person may move to are
+  asked about, the nearest first, up to 0.25 (genetic) or 0.8 (k-d tree) of the allowance.
+- Genetic: rows of the first generation that are missing are drawn all at a time, not one by one.
+
+Random: `sample_size` is at most a quarter of the allowance, so that it comes to change several features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from leastways._extras import require
+from leastways.baselines.dice_frames import Layout, weights_of
+from leastways.baselines.dice_gradient import PreparedGradient
+from leastways.baselines.dice_person import Prepared
+from leastways.baselines.dice_run import AskingRun
+from leastways.baselines.dice_talk import own_streams
+from leastways.errors import SettingError, listed
+from leastways.models.gradients import RelaxedModel
+from leastways.search import Background, Problem, Searcher, register_searcher
+from leastways.search.base import Run, check_choice, check_count
+
+Method = Literal["gradient", "random", "genetic", "kdtree"]
+
+# The settings that each method takes, with the values dice-ml gives them.
+_DEFAULTS: dict[str, dict[str, float]] = {
+    "gradient": {
+        "proximity_weight": 0.5,
+        "diversity_weight": 1.0,
+        "categorical_penalty": 0.1,
+        "learning_rate": 0.05,
+        "min_iter": 500,
+        "max_iter": 5000,
+    },
+    "random": {"sample_size": 1000},
+    "genetic": {"proximity_weight": 0.2, "sparsity_weight": 0.2, "max_iter": 500},
+    "kdtree": {"sparsity_weight": 1.0},
+}
+_COUNTS = ("min_iter", "max_iter", "sample_size")
+
+
+@dataclass(frozen=True)
+class Dice:
+    """DICE, by dice-ml. A setting that is None has dice-ml's own value; one that the method has no use for is refused.
+
+    Parameters
+    ----------
+    method
+        "gradient" for a `TorchModel`; "random", "genetic" or "kdtree" for any model.
+    proximity_weight
+        Weight of the distance to the person ("gradient": l1; "genetic").
+    diversity_weight
+        Weight of the determinant, l2 ("gradient").
+    categorical_penalty
+        Weight of what the weights of a category's values differ from a sum of 1 ("gradient").
+    sparsity_weight
+        Weight of the number of changed features ("genetic", "kdtree").
+    learning_rate
+        Of Adam ("gradient").
+    min_iter, max_iter
+        Steps of descent at least and at most ("gradient"); generations at most ("genetic": `max_iter`).
+    sample_size
+        Rows that are drawn for each number of changed features ("random").
+    """
+
+    method: Method = "gradient"
+    proximity_weight: float | None = None
+    diversity_weight: float | None = None
+    categorical_penalty: float | None = None
+    sparsity_weight: float | None = None
+    learning_rate: float | None = None
+    min_iter: int | None = None
+    max_iter: int | None = None
+    sample_size: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, tuple(_DEFAULTS))
+        for name, value in self._given().items():
+            if name not in _DEFAULTS[self.method]:
+                takes = listed(list(_DEFAULTS[self.method]))
+                raise SettingError(f"Dice: method {self.method!r} makes no use of {name}; it takes {takes}.")
+            if name in _COUNTS:
+                check_count(f"Dice: {name}", value)
+            elif isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+                raise SettingError(f"Dice: {name} must be a number of 0 or more, not {value!r}.")
+
+    def prepare(self, background: Background) -> Searcher:
+        """Make dice-ml's view of the training rows, and look at the model's gradients where they are needed."""
+        settings = _DEFAULTS[self.method] | self._given()
+        name = "dice" if self.method == "gradient" else f"dice-{self.method}"
+        require("dice_ml", "baselines", f"method {name!r}")
+        layout = Layout.of(background.schema)
+        rows = layout.training(background.schema, background.rows)
+        if self.method == "gradient":
+            model = RelaxedModel.build(background.model, background.schema, name)
+            from leastways.baselines.dice_descent import Descent
+
+            scaled = (rows[:, : layout.n_numbers] - layout.low) / (layout.high - layout.low)
+            return PreparedGradient(
+                model, layout, Descent(layout, rows, weights_of(scaled, layout.n_numbers)), settings
+            )
+        from leastways.baselines.dice_explainers import make_explainer
+
+        with own_streams(background.seed):
+            explainer = make_explainer(self.method, layout, rows)
+        weights = weights_of(rows, layout.n_numbers)
+        return PreparedDice(Prepared(self.method, layout, explainer, rows, weights, settings))
+
+    def _given(self) -> dict[str, float]:
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "method"}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class PreparedDice:
+    """One of dice-ml's methods that ask the model."""
+
+    prepared: Prepared
+
+    def start(self, problem: Problem) -> Run:
+        """Begin a search for a chunk of people."""
+        return AskingRun(self.prepared, problem)
+
+
+register_searcher("dice", Dice)
+register_searcher("dice-random", partial(Dice, method="random"))
+register_searcher("dice-genetic", partial(Dice, method="genetic"))
+register_searcher("dice-kdtree", partial(Dice, method="kdtree"))

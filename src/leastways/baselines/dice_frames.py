@@ -1,0 +1,203 @@
+"""Between a person's grid and the tables of dice-ml.
+
+dice-ml knows numbers and categories (ordinal ones included), and reads both by the names of columns and the text of
+values. So it gets names and labels of our own making, whatever the user's are called: numbers first, as ``n0000``,
+then categories, as ``c0000``, whose values are the codes as text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, log10
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.kernels.permitted import permitted_states
+from leastways.schema import Encoded, Schema
+from leastways.schema.codec import levels_of
+from leastways.search import Problem
+
+OUTCOME = "outcome"
+MOST_STEPS = 200  # by which dice-ml may move one number of an option back towards the person
+_STEPS = 100  # steps of dice-ml's rounding that a real number's range has, at least; fewer than ten times as many
+_LARGEST = 2**31 - 1  # dice-ml keeps whole numbers in 32 bits
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which of our features stands where in dice-ml's tables."""
+
+    order: NDArray[np.int64]  # [F] our feature at each of dice-ml's places
+    n_numbers: int
+    whole: NDArray[np.bool_]  # [n_numbers] whether dice-ml takes it for a whole number
+    low: NDArray[np.float64]  # [n_numbers] ends of the grids
+    high: NDArray[np.float64]  # [n_numbers]
+    sizes: NDArray[np.int64]  # [categories] values of each
+
+    @classmethod
+    def of(cls, schema: Schema) -> Layout:
+        """Put the numbers first: dice-ml looks decimals up by a number's place among the features."""
+        features = schema.features
+        numbers = [f for f, feature in enumerate(features) if feature.numeric]
+        categories = [f for f, feature in enumerate(features) if not feature.numeric]
+        low = np.array([features[f].array[0] for f in numbers], np.float64)
+        high = np.array([features[f].array[-1] for f in numbers], np.float64)
+        return cls(
+            order=np.array(numbers + categories, np.int64),
+            n_numbers=len(numbers),
+            whole=np.array([features[f].whole for f in numbers], np.bool_) & (np.maximum(-low, high) < _LARGEST),
+            low=low,
+            high=np.where(high > low, high, low + 1.0),  # dice-ml divides by the range
+            sizes=np.array([len(features[f].values) for f in categories], np.int64),
+        )
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """dice-ml's names of the numbers."""
+        return [f"n{k:04d}" for k in range(self.n_numbers)]
+
+    @cached_property
+    def categories(self) -> list[str]:
+        """dice-ml's names of the categories, all of one length: it finds columns by how their names begin."""
+        return [f"c{k:04d}" for k in range(len(self.sizes))]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """dice-ml's names, in its order."""
+        return self.numbers + self.categories
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of dice-ml's relaxed rows: the numbers from 0 to 1, then a weight for each category's value."""
+        pairs = zip(self.categories, self.sizes, strict=True)
+        return self.numbers + [f"{name}_{label(code)}" for name, size in pairs for code in range(size)]
+
+    @cached_property
+    def groups(self) -> list[slice]:
+        """Where each category's weights stand in a relaxed row."""
+        ends = self.n_numbers + np.cumsum(self.sizes)
+        return [slice(int(end - size), int(end)) for end, size in zip(ends, self.sizes, strict=True)]
+
+    @cached_property
+    def decimals(self) -> dict[str, int]:
+        """The decimals that dice-ml rounds each number to; what it returns is put on the grid afterwards."""
+        fine = [ceil(log10(_STEPS / span)) for span in self.high - self.low]
+        pairs = zip(self.numbers, self.whole, fine, strict=True)
+        return {name: 0 if whole else decimals or 1 for name, whole, decimals in pairs}  # 0 is for whole numbers
+
+    def frame(self, values: NDArray[np.float64]) -> pd.DataFrame:
+        """Return a table for dice-ml of rows [R, F] in its order: numbers as they are, categories by their code."""
+        columns: dict[str, Any] = {}
+        for k, name in enumerate(self.numbers):
+            columns[name] = values[:, k].round().astype(np.int64) if self.whole[k] else values[:, k]
+        for k, (name, size) in enumerate(zip(self.categories, self.sizes, strict=True)):
+            labels = pd.Index([label(code) for code in range(size)])
+            columns[name] = pd.Categorical.from_codes(values[:, self.n_numbers + k].astype(np.int64), labels)
+        return pd.DataFrame(columns, columns=pd.Index(self.names))
+
+    def values(self, table: pd.DataFrame) -> NDArray[np.float64]:
+        """Return the rows of a table of dice-ml's as numbers [R, F], categories as codes."""
+        out = np.empty((len(table), len(self.names)))
+        for k, name in enumerate(self.names):
+            column = table[name]
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                column = column.astype(object)
+            out[:, k] = column.to_numpy(dtype=object).astype(np.float64)
+        return out
+
+    def training(self, schema: Schema, rows: Encoded) -> NDArray[np.float64]:
+        """Return training rows [R, F] in dice-ml's order."""
+        levels = levels_of(schema.features, rows)
+        every = np.arange(len(rows))
+        return np.stack([levels[f][every, rows.codes[:, f]] for f in self.order], axis=1)
+
+    def covering(self) -> NDArray[np.float64]:
+        """Return a few rows in which every value of every category occurs, and both ends of every number."""
+        n = int(max(2, self.sizes.max(initial=0)))
+        ends = np.where(np.arange(n)[:, None] % 2 == 0, self.low, self.high)
+        return np.concatenate([ends, np.arange(n)[:, None] % self.sizes], axis=1)
+
+
+class Person:
+    """One person's grid as dice-ml sees it: what they may vary, and how its rows become states."""
+
+    def __init__(self, layout: Layout, problem: Problem, place: int) -> None:
+        t = problem.samples.tables
+        self.layout = layout
+        self.start: NDArray[np.int32] = t.start[place]
+        self._place, self._tables, self._rules = place, t, problem.samples.rules
+        self.codes: list[NDArray[np.int64]] = []  # permitted, own included, by dice-ml's place
+        self.levels: list[NDArray[np.float64]] = []  # the values these codes stand for
+        for f in layout.order:
+            slots = slice(t.offsets[f], t.offsets[f] + t.used[place, f])
+            codes = np.flatnonzero(t.allowed[place, slots])
+            self.codes.append(codes)
+            self.levels.append(t.levels[place, slots][codes])
+
+    @cached_property
+    def varies(self) -> list[str]:
+        """The features that have another permitted value, by dice-ml's names."""
+        return [name for name, codes in zip(self.layout.names, self.codes, strict=True) if len(codes) > 1]
+
+    @cached_property
+    def now(self) -> NDArray[np.float64]:
+        """The person as they are, [F] in dice-ml's order."""
+        own = [codes == self.start[f] for codes, f in zip(self.codes, self.layout.order, strict=True)]
+        return np.array([levels[mine][0] for levels, mine in zip(self.levels, own, strict=True)])
+
+    def ranges(self) -> dict[str, list[object]]:
+        """Return dice-ml's `permitted_range`: both ends of a number, the labels of a category."""
+        out: dict[str, list[object]] = {}
+        for k, (name, levels) in enumerate(zip(self.layout.names, self.levels, strict=True)):
+            if k >= self.layout.n_numbers:
+                out[name] = [label(int(code)) for code in self.codes[k]]
+            else:
+                ends = levels[0], levels[-1]
+                out[name] = [int(end) if self.layout.whole[k] else float(end) for end in ends]
+        return out
+
+    def states(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the states [R, F] that rows of dice-ml's stand for: numbers at the nearest permitted grid value."""
+        out = np.empty(values.shape, np.int32)
+        for k, (codes, levels) in enumerate(zip(self.codes, self.levels, strict=True)):
+            x = values[:, k]
+            if k < self.layout.n_numbers:
+                out[:, self.layout.order[k]] = codes[np.searchsorted((levels[1:] + levels[:-1]) / 2, x)]
+            else:
+                out[:, self.layout.order[k]] = x
+        return out
+
+    def values(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return states [R, F] as rows of dice-ml's; of numbers only permitted codes can be told."""
+        out = np.empty(states.shape)
+        for k, f in enumerate(self.layout.order):
+            codes = states[:, f]
+            number = k < self.layout.n_numbers
+            out[:, k] = self.levels[k][np.searchsorted(self.codes[k], codes)] if number else codes
+        return out
+
+    def permits(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Say which states are within the person's directions and the rules."""
+        t, out = self._tables, np.empty(len(states), np.bool_)
+        p, within = self._place, np.empty(len(states), np.bool_)
+        permitted_states(self._rules, t.allowed[p], t.offsets, p, self.start, states, within, out)
+        return out
+
+
+def label(code: int) -> str:
+    """Return dice-ml's name for a category's value; in the order of the codes when sorted as text."""
+    return f"{code:06d}"
+
+
+def weights_of(values: NDArray[np.float64], n_numbers: int) -> NDArray[np.float64]:
+    """Return dice-ml's weights of the numbers: 1 / median absolute deviation, rounded; 1 where that is 0.
+
+    values [R, F] are training rows, numbers first, scaled as the distance they go into.
+    """
+    numbers = values[:, :n_numbers]
+    deviation = np.median(np.abs(numbers - np.median(numbers, axis=0)), axis=0)
+    return np.round(1.0 / np.where(deviation > 0.0, deviation, 1.0), 2)

@@ -1,0 +1,198 @@
+"""A torch model as a function that gradients flow through: from relaxed rows of the schema's grids to P(target).
+
+A relaxed row holds any number between a feature's lowest and highest grid value, and for a category a weight per value.
+The encoder is not differentiable, but what it makes of each value is tabulated (see `leastways.models.columns`), and
+between the tabulated values the relaxation is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastways._extras import require
+from leastways.errors import SettingError
+from leastways.models.base import FloatArray, Model
+from leastways.models.columns import Columns, NotColumnWise
+from leastways.models.labels import column_of
+from leastways.models.torch_model import BoundTorch, evaluating
+from leastways.schema import Schema
+
+_CHECKED_ROWS = 64
+_TOLERANCE = 1e-5  # of a network in single precision
+_MANY_PARAMETERS = 10**6  # from here on, threads are worth their start
+
+
+class RowsSpentError(Exception):
+    """A forward pass would take more rows than are left."""
+
+
+class RelaxedModel:
+    """P(target) of relaxed rows, as a torch tensor with gradients.
+
+    `numbers` [R, n] are values of the numeric features and `weights` [R, w] those of the categories' values, both in
+    the schema's order. Rows are put through it within ``with relaxed.ready():``.
+    """
+
+    def __init__(self, model: BoundTorch, schema: Schema) -> None:
+        torch = _torch()
+        self.model = model
+        columns = Columns.find(model.model.encode, schema)
+        tables = [_table(columns, f) for f in range(len(schema.features))]
+        constant = np.array(columns.gather_grid(np.zeros((1, len(tables)), np.int32), "C")[0], dtype=np.float64)
+        constant[columns.columns] = 0.0
+        self._tail = columns.shape.tail
+        numeric = [f for f, feature in enumerate(schema.features) if feature.numeric]
+        parts = [tables[f] for f in range(len(tables)) if f not in numeric]
+        self._categories = torch.tensor(np.concatenate(parts) if parts else np.zeros((0, len(constant))))
+        slopes = np.zeros((len(numeric), len(constant)))
+        self._bends: list[tuple[int, Any, Any]] = []
+        for k, f in enumerate(numeric):
+            grid, table = schema.features[f].array, tables[f]
+            if len(grid) > 1:
+                slopes[k] = (table[-1] - table[0]) / (grid[-1] - grid[0])
+            line = table[0] + (grid - grid[0])[:, None] * slopes[k]
+            constant += line[0] - grid[0] * slopes[k]
+            if np.abs(table - line).max() > 1e-9 * max(1.0, np.abs(table).max()):
+                self._bends.append((k, torch.tensor(grid), torch.tensor(table - line)))
+        self._slopes, self._constant = torch.tensor(slopes), torch.tensor(constant)
+
+    @classmethod
+    def build(cls, model: Model, schema: Schema, method: str) -> RelaxedModel:
+        """Make the function and compare it with the model; `SettingError` says why it cannot be used."""
+        instead = 'Use method="dice-genetic", which needs no gradients'
+        if not isinstance(model, BoundTorch):
+            raise SettingError(
+                f"method {method!r} follows gradients; {_kind(model)}. {instead}, or wrap a torch "
+                "module in TorchModel(module, encoder)."
+            )
+        try:
+            relaxed = cls(model, schema)
+        except NotColumnWise as reason:
+            raise SettingError(
+                f"method {method!r} needs an encoder that treats each column by itself, so that gradients can pass "
+                f"it: {reason}. {instead}."
+            ) from reason
+        relaxed._check(schema, f"method {method!r}", instead)
+        return relaxed
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Put the module in eval mode, with parameters that gather no gradients, and leave it as it was.
+
+        A small module is run in one thread meanwhile: on a few rows, waking others costs more than the arithmetic.
+        """
+        module, threads = self.model.model.module.to(self.model.model.device), _torch().get_num_threads()
+        flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
+        with evaluating(module):
+            try:
+                if sum(parameter.numel() for parameter in module.parameters()) < _MANY_PARAMETERS:
+                    _torch().set_num_threads(1)
+                module.requires_grad_(False)
+                yield
+            finally:
+                _torch().set_num_threads(threads)
+                for parameter, wanted in flags:
+                    parameter.requires_grad_(wanted)
+
+    def probability(self, numbers: Any, weights: Any) -> Any:
+        """Return P(target) [R], in double precision, of relaxed rows."""
+        model = self.model.model
+        rows = self._encoded(numbers, weights).reshape(len(numbers), *self._tail)
+        floats = (p.dtype for p in model.module.parameters() if p.is_floating_point())
+        out = model.module(rows.to(dtype=next(floats, _torch().float32), device=model.device)).cpu().double()
+        return self._read(out)
+
+    def _encoded(self, numbers: Any, weights: Any) -> Any:
+        """Return the encoder's columns [R, D]: sums, because each column belongs to one feature."""
+        encoded = self._constant + weights @ self._categories + numbers @ self._slopes
+        for k, grid, table in self._bends:  # how far each value is from the straight line through both ends
+            x = numbers[:, k]
+            right = _torch().searchsorted(grid, x.detach().contiguous()).clamp(1, len(grid) - 1)
+            share = ((x - grid[right - 1]) / (grid[right] - grid[right - 1]))[:, None]
+            encoded = encoded + table[right - 1] * (1 - share) + table[right] * share
+        return encoded
+
+    def _read(self, scores: Any) -> Any:
+        """Read the target's probability from what the module gives, as `read_scores` does."""
+        model, logits = self.model.model, self.model.model.output == "logits"
+        if scores.ndim == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        single = scores.ndim == 1
+        classes = range(2 if single else scores.shape[1]) if model.classes is None else model.classes
+        column = column_of(self.model.target, classes, "the model")
+        if single:
+            positive = _torch().sigmoid(scores) if logits else scores
+            return positive if column == 1 else 1.0 - positive
+        return (_torch().softmax(scores, dim=1) if logits else scores)[:, column]
+
+    def _check(self, schema: Schema, owner: str, instead: str) -> None:
+        """Raise unless rows of grid values get the probabilities that the model gives them."""
+        torch, draw = _torch(), np.random.default_rng(20240229)
+        sizes = np.array([len(f.values) for f in schema.features])
+        codes = (draw.random((_CHECKED_ROWS, len(sizes))) * sizes).astype(np.int32)
+        numbers, weights = relaxed_rows(schema, codes)
+        with self.ready(), torch.no_grad():
+            mine = self.probability(torch.tensor(numbers), torch.tensor(weights)).numpy()
+        theirs = self.model.probability(schema.decode(codes))
+        if not np.allclose(mine, theirs, rtol=0.0, atol=_TOLERANCE):
+            worst = int(np.argmax(np.abs(mine - theirs)))
+            raise SettingError(
+                f"{owner} cannot follow the gradients of this model: with its encoder tabulated it gives "
+                f"{mine[worst]:.6f} where the model itself gives {theirs[worst]:.6f}. {instead}."
+            )
+
+
+class GradientMeter:
+    """One person's way to a `RelaxedModel`: every row is counted, and one too many refused."""
+
+    def __init__(self, model: RelaxedModel, allowance: int) -> None:
+        self.model = model
+        self.left = allowance
+        self.rows = 0
+
+    def probability(self, numbers: Any, weights: Any) -> Any:
+        """Return P(target) of relaxed rows."""
+        n = len(numbers)
+        if n > self.left:
+            raise RowsSpentError(f"{n} rows wanted, {self.left} left")
+        self.rows += n
+        self.left -= n
+        return self.model.probability(numbers, weights)
+
+
+def relaxed_rows(schema: Schema, codes: NDArray[np.int32]) -> tuple[FloatArray, FloatArray]:
+    """Return grid states as relaxed rows: the numbers, and 1 for each category's value."""
+    numbers, weights = [np.empty((len(codes), 0))], [np.empty((len(codes), 0))]
+    for f, feature in enumerate(schema.features):
+        if feature.numeric:
+            numbers.append(feature.array[codes[:, f]][:, None])
+        else:
+            weights.append(np.eye(len(feature.values))[codes[:, f]])
+    return np.concatenate(numbers, axis=1), np.concatenate(weights, axis=1)
+
+
+def _torch() -> Any:
+    return require("torch", "torch", "a method that follows gradients")
+
+
+def _table(columns: Columns, f: int) -> FloatArray:
+    """Return what the encoder makes of each value of one feature, in all columns [values, D], 0 in those of others."""
+    codes = np.zeros((int(columns.sizes[f]), len(columns.sizes)), np.int32)
+    codes[:, f] = np.arange(len(codes))
+    encoded = columns.gather_grid(codes, "C")
+    own = columns.columns[columns.first[f] : columns.first[f + 1]]
+    table = np.zeros(encoded.shape)
+    table[:, own] = encoded[:, own]
+    return table
+
+
+def _kind(model: Model) -> str:
+    """Name a model by what the user gave, where an adapter holds it."""
+    given = getattr(model, "function", None) or getattr(model, "estimator", None) or model
+    twin = " (its twin, by its method torch_model(), has)" if hasattr(given, "torch_model") else ""
+    return f"a model of type {type(given).__name__!r} has none{twin}"

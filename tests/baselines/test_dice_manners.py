@@ -1,0 +1,201 @@
+"""DICE leaves nothing behind: no threads, no changed random streams, no changed model; and it never hangs."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import random
+import sys
+import threading
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leastways import Recourse
+from leastways.baselines import Dice, dice_descent, dice_gradient, dice_person, dice_run
+from leastways.errors import MissingExtraError, SettingError
+from leastways.search import loop, run_search
+from tests.baselines.dice_worlds import METHODS, Columns, ready, torch_model
+from tests.worlds import World, judge_of, make_problem, make_world
+
+torch: Any = pytest.importorskip("torch")
+pytest.importorskip("dice_ml")
+
+ASKING = ("random", "genetic", "kdtree")
+WORLD = make_world(5, n=40, rules=False)
+PEOPLE = WORLD.refused().head(6)
+
+
+def threads() -> list[str]:
+    gc.collect()
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("leastways")]
+
+
+def recourse(method: Any, model: Any = None, world: World = WORLD, **settings: Any) -> Recourse:
+    quick = {"n_options": 3, "budget": 120, "n_costs": 20} | settings
+    return Recourse(model or torch_model(world), world.schema, Dice(method), **quick).fit(world.frame)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_global_random_streams_and_the_model_stay_as_they_were(method: str, capsys: Any) -> None:
+    model = torch_model(WORLD)
+    model.module.train()
+    before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # noqa: NPY002
+    recourse(method, model).recommend(PEOPLE)
+    after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # noqa: NPY002
+    assert before == after
+    assert model.module.training
+    assert all(p.requires_grad and p.grad is None for p in model.module.parameters())
+    assert capsys.readouterr().out == ""
+    assert threads() == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_time_at_all(method: str) -> None:
+    plans = recourse(method, time_limit=0).recommend(PEOPLE)
+    assert (plans.summary["status"] == "none_found").all()
+    assert (plans.summary["reason"] == "the time limit ended the search early").all()
+    assert (plans.summary["queries"] == 1).all()
+    assert threads() == []
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.05, 0.2])
+@pytest.mark.parametrize("method", METHODS)
+def test_time_runs_out_on_the_way(method: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that moves on a millisecond whenever it is looked at."""
+    ticks = count()
+    for module in (loop, dice_run, dice_person, dice_gradient, dice_descent):
+        monkeypatch.setattr(module, "monotonic", lambda: next(ticks) / 1000)
+    problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
+    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded), 0.5, time_limit=seconds)
+    assert result.cut_short.any() or seconds > 0.02
+    assert (result.queries <= 400).all()
+    for p in range(len(PEOPLE)):
+        options = result.chosen.codes[p, : result.chosen.n[p]]
+        again = WORLD.probability(WORLD.schema.decode(options, encoded, np.full(len(options), p)))
+        assert (again >= 0.5).all()
+    assert threads() == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_ends_where_nothing_is_accepted(method: str) -> None:
+    hopeless = World(WORLD.frame, WORLD.schema, WORLD.weights, cut=50.0)
+    plans = recourse(method, torch_model(hopeless), hopeless).recommend(PEOPLE)
+    assert (plans.summary["status"] == "none_found").all()
+    assert plans.summary["reason"].str.startswith(f"DICE ({method})").all()
+    assert (plans.summary["queries"] <= 120).all()
+    assert threads() == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_people_who_can_change_nothing(method: str) -> None:
+    fixed = WORLD.schema.update({name: {"direction": "fixed"} for name in WORLD.schema.names})
+    stuck = World(WORLD.frame, fixed, WORLD.weights, WORLD.cut)
+    plans = recourse(method, torch_model(stuck), stuck).recommend(PEOPLE)
+    assert (plans.summary["status"] == "none_exists").all()
+    assert (plans.summary["queries"] == 1).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fitted_recourse_can_be_pickled(method: str) -> None:
+    rec = recourse(method)
+    plans = rec.recommend(PEOPLE)
+    again = pickle.loads(pickle.dumps(rec)).recommend(PEOPLE)
+    assert again.options.equals(plans.options)
+
+
+@pytest.mark.parametrize("method", ASKING)
+def test_a_search_that_is_dropped_half_way_leaves_no_thread(method: str) -> None:
+    problem, _ = make_problem(WORLD, PEOPLE, budget=400)
+    run = ready(method, WORLD).start(problem)
+    assert len(run.ask(np.full(len(PEOPLE), 400)).people)
+    assert len(threads()) == len(PEOPLE)
+    del run
+    assert threads() == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_error_of_the_judge_leaves_no_thread(method: str) -> None:
+    problem, _ = make_problem(WORLD, PEOPLE, budget=400)
+
+    def judge(questions: Any) -> Any:
+        raise SettingError("no")
+
+    with pytest.raises(SettingError):
+        run_search(ready(method, WORLD), problem, judge, 0.5)
+    assert threads() == []
+
+
+@pytest.mark.parametrize("method", ASKING)
+def test_a_model_that_fails_on_some_rows_loses_only_their_people(method: str) -> None:
+    top = PEOPLE["income"].nlargest(2).index
+
+    def moody(frame: Any) -> Any:
+        if (frame["income"].isin(PEOPLE.loc[top, "income"]) & (frame["job"] == "b")).any():
+            raise ValueError("no")
+        return WORLD.probability(frame)
+
+    plans = recourse(method, moody).recommend(PEOPLE)
+    assert "found" in set(plans.summary["status"])
+    assert threads() == []
+
+
+def test_without_dice_ml_the_command_to_get_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dice_ml", None)
+    for method in METHODS:
+        with pytest.raises(MissingExtraError, match=r"pip install 'leastways\[baselines\]'"):
+            recourse(method)
+
+
+def test_a_model_without_gradients_is_told_what_works() -> None:
+    with pytest.raises(
+        SettingError, match=r"'dice' follows gradients; a model of type 'World' has none.*dice-genetic.*TorchModel"
+    ):
+        Recourse(WORLD, WORLD.schema, "dice").fit(WORLD.frame)
+
+
+def test_an_encoder_that_mixes_columns_is_refused_for_gradients() -> None:
+    columns = Columns(WORLD)
+    model = torch_model(WORLD)
+    model.encoder = lambda frame: columns(frame) * columns(frame)[:, :1]
+    with pytest.raises(SettingError, match=r"each column by itself.*several features.*dice-genetic"):
+        recourse("gradient", model)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"method": "gradients"}, "method must be one of .* Did you mean 'gradient'"),
+        ({"sample_size": 10}, "method 'gradient' makes no use of sample_size; it takes 'proximity_weight'"),
+        ({"method": "random", "sample_size": 0}, "sample_size must be a whole number of 1 or more, not 0"),
+        ({"proximity_weight": -1}, "proximity_weight must be a number of 0 or more, not -1"),
+        ({"method": "genetic", "sparsity_weight": "much"}, "sparsity_weight must be a number of 0 or more, not 'much'"),
+    ],
+)
+def test_bad_settings(settings: Any, text: str) -> None:
+    with pytest.raises(SettingError, match=text):
+        Dice(**settings)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        (
+            "gradient",
+            {"proximity_weight": 0, "diversity_weight": 0, "min_iter": 2, "max_iter": 5},
+        ),
+        ("random", {"sample_size": 7}),
+        ("genetic", {"sparsity_weight": 1.0, "max_iter": 2}),
+        ("kdtree", {"sparsity_weight": 0.0}),
+    ],
+)
+def test_settings_reach_dice_ml(method: Any, settings: Any) -> None:
+    problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
+    judge = judge_of(WORLD, encoded)
+    few = run_search(ready(method, WORLD, **settings), problem, judge, 0.5)
+    many = run_search(ready(method, WORLD), problem, judge, 0.5)
+    if method == "gradient":
+        assert (few.gradient_rows < 60).all()
+    assert few.queries.sum() <= many.queries.sum()

@@ -1,0 +1,105 @@
+"""What must hold for DICE on arbitrary worlds, budgets and sizes: options are sound, and every row is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leastways import Recourse
+from leastways.baselines import Dice
+from leastways.kernels import reference
+from leastways.search import run_search
+from tests.baselines.dice_worlds import METHODS, ready, torch_model
+from tests.worlds import judge_of, make_problem, make_world, seeds
+
+torch: Any = pytest.importorskip("torch")
+pytest.importorskip("dice_ml")
+
+
+class Spy(torch.nn.Module):  # type: ignore[misc]
+    """Counts the rows of every forward pass."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner, self.rows = inner, 0
+
+    def forward(self, x: Any) -> Any:
+        self.rows += len(x)
+        return self.inner(x)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=6, deadline=None)
+@given(seed=seeds, budget=st.integers(1, 90), n_options=st.integers(1, 5))
+def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budget: int, n_options: int) -> None:
+    world = make_world(seed % 1000, n=20, directions=("any", "up", "down"))
+    people = world.refused().head(5)
+    if people.empty:
+        return
+    problem, encoded = make_problem(world, people, n_options=n_options, budget=budget, seed=seed)
+    model = torch_model(world, Spy)
+    searcher = ready(method, world, model)
+    model.module.rows = 0
+    asked = np.zeros(len(people), np.int64)
+    judge = judge_of(world, encoded)
+
+    def counting(questions: Any) -> Any:
+        asked.__iadd__(np.bincount(questions.people, minlength=len(asked)))
+        return judge(questions)
+
+    result = run_search(searcher, problem, counting, 0.5)
+    assert model.module.rows == result.gradient_rows.sum()
+    assert (result.queries == asked + result.gradient_rows).all()
+    assert (result.queries <= budget).all()
+    t, rules = problem.samples.tables, problem.samples.rules
+    for p in range(len(people)):
+        options = result.chosen.codes[p, : result.chosen.n[p]]
+        assert len(np.unique(options, axis=0)) == len(options) <= n_options
+        for codes in options:
+            assert t.allowed[p, t.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
+            assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
+        again = world.probability(world.schema.decode(options, encoded, np.full(len(options), p)))
+        assert (again >= 0.5).all()
+        np.testing.assert_allclose(again, result.chosen.probability[p, : len(options)], atol=1e-6)
+        assert (p in result.reasons) == (not len(options))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_finds_options_for_most_people(method: Any) -> None:
+    world = make_world(5, n=40, rules=False)
+    people = world.refused()
+    rec = Recourse(torch_model(world), world.schema, Dice(method), n_options=4, budget=300, n_costs=20)
+    plans = rec.fit(world.frame).recommend(people)
+    assert (plans.summary["status"] == "found").mean() > 0.7
+    assert (plans.summary["n_options"] <= 4).all()
+    counted = plans.settings["model_rows"] + plans.settings.get("model_gradient_rows", 0)
+    assert plans.summary["queries"].sum() == counted
+    assert (plans.summary["queries"] <= 300).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_plan_does_not_depend_on_company_or_order(method: Any) -> None:
+    world = make_world(5, n=40)
+    people = world.refused().head(6)
+    rec = Recourse(torch_model(world), world.schema, Dice(method), n_options=3, budget=120, n_costs=20)
+    rec.fit(world.frame)
+    whole, turned = rec.recommend(people), rec.recommend(people.iloc[::-1])
+    for label in people.index:
+        assert repr(turned[label]) == repr(whole[label])
+    assert repr(rec.recommend(people.iloc[[2]])[people.index[2]]) == repr(whole[people.index[2]])
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.8, 1.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_any_threshold(method: Any, threshold: float) -> None:
+    world = make_world(5, n=40, rules=False)
+    rec = Recourse(
+        torch_model(world), world.schema, Dice(method), n_options=3, budget=150, n_costs=20, threshold=threshold
+    )
+    plans = rec.fit(world.frame).recommend(world.refused().head(6))
+    assert (plans.options["probability"] >= threshold - 1e-6).all()
+    assert len(plans.options) or threshold == 1.0
