@@ -32,6 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Costs and preferences": ("Preferences", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
+    "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
     "Preference studies": ("study",),
     "Data sets": ("datasets",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leastways import datasets, metrics, study, testing
+    from leastways.baselines import ActionableRecourse, Dice, Face
     from leastways.costs import CostDistribution, Preferences
     from leastways.errors import (
         DataError,
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. They load on first use, so that `import leastways` costs next to nothing.
 _HOMES = {
+    "baselines": ("ActionableRecourse", "Dice", "Face"),
     "costs": ("CostDistribution", "Preferences"),
     "errors": (
         "DataError",
@@ -58,11 +60,14 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "COLS",
     "PCOLS",
+    "ActionableRecourse",
     "AllOf",
     "AtMost",
     "Certificate",
     "CostDistribution",
     "DataError",
+    "Dice",
+    "Face",
     "Feature",
     "Forbidden",
     "Guided",

@@ -38,7 +38,13 @@ Trust: TypeAlias = Annotated[
     bool, _file("--trust", help="Load a pickle, or a .skops file with unknown types: it can run any code.")
 ]
 
-Method: TypeAlias = Annotated[str, _search("guided, cols, pcols, ls or random.")]
+Method: TypeAlias = Annotated[
+    str,
+    _search(
+        "guided, cols, pcols, ls or random; to compare with: ar, face-knn, face-eps, dice-random, dice-genetic, "
+        "dice-kdtree, or dice for a torch model."
+    ),
+]
 Options: TypeAlias = Annotated[int, _search("Options per person, at most.")]
 Budget: TypeAlias = Annotated[int, _search("Rows per person that the model is asked about, at most.")]
 Costs: TypeAlias = Annotated[int, _search("Cost functions drawn per person.")]

@@ -47,8 +47,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     schema : Schema
         What each column is and how a person may move in it.
     method : str or searcher
-        "guided", "cols", "pcols", "ls", "random", or a configured searcher such as ``COLS(gain="paper")``. Guided
-        search does with 200 rows what the others need thousands for.
+        "guided", "cols", "pcols", "ls", "random"; published methods to compare with: "ar", "face-knn", "face-eps",
+        "dice", "dice-random", "dice-genetic", "dice-kdtree"; or a configured one, such as ``COLS(gain="paper")``.
+        Guided search does with 200 rows what the others need thousands for.
     n_options : int
         Options per person, at most.
     budget : int

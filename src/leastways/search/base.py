@@ -172,11 +172,13 @@ def as_searcher(method: Any) -> Searcher | Preparing:
     if isinstance(method, str):
         if method not in _REGISTRY:
             known = sorted(_REGISTRY)
-            raise SettingError(f"there is no method {method!r}; known: {listed(known)}." + nearest(method, known))
+            raise SettingError(f"there is no method {method!r}; known: {listed(known, 40)}." + nearest(method, known))
         return _REGISTRY[method]()
     if isinstance(method, type) or not isinstance(method, Searcher | Preparing):
         hint = " Give an instance, such as COLS()." if isinstance(method, type) else ""
-        raise SettingError(f"method must be a name ({listed(sorted(_REGISTRY))}) or a searcher, not {method!r}.{hint}")
+        raise SettingError(
+            f"method must be a name ({listed(sorted(_REGISTRY), 40)}) or a searcher, not {method!r}.{hint}"
+        )
     return method
 
 
