@@ -28,7 +28,7 @@ def recourse(world: World, method: str, **settings: Any) -> lw.Recourse:
 
 
 def test_an_unknown_method_is_told_all_there_are() -> None:
-    with pytest.raises(lw.SettingError, match="no method 'dise'.*Did you mean 'dice'") as error:
+    with pytest.raises(lw.SettingError, match=r"no method 'dise'.*Did you mean 'dice'") as error:
         lw.Recourse(None, make_world(0).schema, "dise").fit(make_world(0).frame)
     for method in (*METHODS, *DICE):
         assert repr(method) in str(error.value)
