@@ -30,7 +30,7 @@ def collect(experiment: Experiment, store: Store) -> dict[str, Any]:
 def measures(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show the measures of each method, a table for each data set and model."""
     return [
-        _measures(f"{name}, {_model(model)}", found, settings.get("paper", {}).get(model), ("method",))
+        _measures(f"{name}, {_model(model)}", found, settings.get("paper", {}).get(model), _by(found))
         for (name, model), found in grouped(data["cells"], "data", "model").items()
     ]
 
@@ -43,6 +43,12 @@ def ablation(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table
         _measures("Search and objective", rest, "ablation", ("method", "budget"), ABLATION_ROW),
         _measures("Guided search, a part at a time", parts, None, ("method", "budget")),
     ]
+
+
+def _by(found: Found) -> tuple[str, ...]:
+    """Name the budget where a method has several."""
+    several = any(len({c["settings"]["budget"] for c in mine}) > 1 for mine in grouped(found, "method").values())
+    return ("method", "budget") if several else ("method",)
 
 
 def _model(name: str) -> str:
@@ -88,14 +94,16 @@ def timing(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show seconds a person beside the paper's."""
     paper = published.table("timing").set_index("method")["seconds"]
     lines = []
-    for (method,), cells in grouped(data["cells"], "method").items():
+    for (method, budget), cells in grouped(data["cells"], "method", "budget").items():
         ours = sum(c["seconds_per_person"] for c in cells) / len(cells)
         theirs = paper.get(PAPER_ROW.get(method, ""))
         queries = f"{sum(c['queries_per_person'] for c in cells) / len(cells):.0f}"
         ratio = "" if theirs is None else f"{theirs / ours:.0f}"
-        lines.append([method, _size(cells), f"{ours:.4g}", "" if theirs is None else f"{theirs:g}", ratio, queries])
-    columns = ("method", "people x seeds", "seconds a person", "paper", "times faster", "rows asked a person")
-    note = "B 5000, N 10, M 100 on Adult, as the paper's. One process on one core, another beside it; without fitting."
+        lines.append(
+            [method, str(budget), _size(cells), f"{ours:.4g}", "" if theirs is None else f"{theirs:g}", ratio, queries]
+        )
+    columns = ("method", "budget", "people x seeds", "seconds a person", "paper", "times faster", "rows asked a person")
+    note = "N 10, M 100 on Adult, as the paper's. One process on one core, another beside it; without fitting."
     return [Table("Seconds a person", columns, lines, note)]
 
 
