@@ -43,18 +43,26 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         self._weights = dict(zip(layout.numbers, weights.tolist(), strict=True))
 
     def find(
-        self, answers: Answers, meter: GradientMeter, problem: Problem, k: int, settings: Mapping[str, float]
+        self, answers: Answers, meter: GradientMeter, problem: Problem, k: int, seed: int, settings: Mapping[str, Any]
     ) -> NDArray[np.int32]:
         """Return the k states dice-ml settles on, as far as they are accepted."""
+        self._draw = np.random.default_rng(seed)
         self.answers, self.meter = answers, meter
         self.deadline, self.threshold = problem.deadline, problem.threshold
         self._set_bounds()
         self._state_of: dict[bytes, NDArray[np.int32]] = {}
         self.cf_init_weights: list[Any] = []  # has dice-ml make its counterfactuals anew
         now = self.layout.frame(answers.person.now[None])
+        own = {name: value for name, value in settings.items() if name != "begin"}
         try:
             self._generate_counterfactuals(
-                now, k, desired_class=1, feature_weights=self._weights, limit_steps_ls=MOST_STEPS, **settings
+                now,
+                k,
+                desired_class=1,
+                feature_weights=self._weights,
+                init_near_query_instance=settings["begin"] == "near",
+                limit_steps_ls=MOST_STEPS,
+                **own,
             )
         except FinishedError as done:
             after = self._before if done.table is None else self._states(done.table)
@@ -90,10 +98,13 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         self.cfs = list(self.block.detach())
 
     def initialize_CFs(self, query_instance: Any, init_near_query_instance: bool = False) -> None:  # noqa: N802
-        """Begin near the person, as dice-ml does by default: each counterfactual a little further off."""
+        """Begin anywhere, or near the person, each counterfactual a little further off: dice-ml's two ways."""
         now = torch.tensor(query_instance)
-        apart = _STEP_APART * torch.arange(self.total_CFs, dtype=torch.float64)[:, None]
-        self.block.data.copy_(now + apart * self._varies)
+        if init_near_query_instance:
+            away = _STEP_APART * torch.arange(self.total_CFs, dtype=torch.float64)[:, None] + now
+        else:
+            away = self._low + torch.tensor(self._draw.random(self.block.shape)) * (self._high - self._low)
+        self.block.data.copy_(torch.where(self._varies, away, now))
 
     def do_optimizer_initializations(self, optimizer: str, learning_rate: float) -> None:
         """Make Adam, with dice-ml's freezing and clamping after each step."""

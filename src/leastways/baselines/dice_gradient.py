@@ -26,7 +26,7 @@ class PreparedGradient:
     model: RelaxedModel
     layout: Layout
     descent: Any  # a `Descent`, which works for one person at a time
-    settings: Mapping[str, float]
+    settings: Mapping[str, Any]
 
     def start(self, problem: Problem) -> Run:
         """Begin a search for a chunk of people."""
@@ -88,7 +88,7 @@ class GradientRun:
             return self._chosen.codes[p, :0]
         meter = GradientMeter(prepared.model, left - k)
         with prepared.model.ready(), quiet():
-            states = self._descent.find(answers, meter, problem, k, prepared.settings)
+            states = self._descent.find(answers, meter, problem, k, int(problem.keys[p]), prepared.settings)
         self._rows[p] = meter.rows
         self._cut_short[p] = self._late()
         return answers.offered(states)
