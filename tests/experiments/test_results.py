@@ -106,3 +106,14 @@ def test_public_data_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.M
         main(["run", "main", "--results", str(tmp_path)])
     with pytest.raises(SystemExit, match="which experiment"):
         main(["run", "--results", str(tmp_path)])
+
+
+def test_the_config_in_the_docs_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "reproduce.md").read_text(encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(page.split("```yaml\n")[1].split("```")[0], encoding="utf-8")
+    options = ["--configs", str(tmp_path), "--size", "smoke", "--results", str(tmp_path / "results")]
+    assert main(["run", "mine", *options, "--workers", "1"]) == 0
+    assert main(["report", "mine", *options, "--out", str(tmp_path / "report")]) == 0
+    text = (tmp_path / "report" / "README.md").read_text(encoding="utf-8")
+    assert "Which method serves most people on my data?" in text
+    assert "| guided | 5 x 1 |" in text
