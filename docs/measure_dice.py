@@ -2,9 +2,9 @@
 
     LEASTWAYS_DATA=folder python docs/measure_dice.py [--seed 0] [--people 100] [--only dice-random]
 
-Prints the table of docs/explanation/baseline-dice.md. A row "categories set" is the one before it with every category of
-every option set to its second value, as the rounding of the paper's released code does on these data sets, and what the
-model then refuses left out.
+Prints the table of docs/explanation/baseline-dice.md. A row "categories set" is the one before it with every category
+of every option set to its second value, as the rounding of the paper's released code does on these data sets, and what
+the model then refuses left out.
 """
 
 from __future__ import annotations

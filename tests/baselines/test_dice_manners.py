@@ -168,8 +168,9 @@ def test_an_encoder_that_mixes_columns_is_refused_for_gradients() -> None:
     ("settings", "text"),
     [
         ({"method": "gradients"}, "method must be one of .* Did you mean 'gradient'"),
-        ({"sample_size": 10}, "method 'gradient' makes no use of sample_size; it takes 'proximity_weight'"),
+        ({"sample_size": 10}, "method 'gradient' makes no use of sample_size; it takes 'begin', 'proximity_weight'"),
         ({"method": "random", "sample_size": 0}, "sample_size must be a whole number of 1 or more, not 0"),
+        ({"begin": "here"}, "begin must be one of 'random', 'near', not 'here'"),
         ({"proximity_weight": -1}, "proximity_weight must be a number of 0 or more, not -1"),
         ({"method": "genetic", "sparsity_weight": "much"}, "sparsity_weight must be a number of 0 or more, not 'much'"),
     ],

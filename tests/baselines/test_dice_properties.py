@@ -93,6 +93,17 @@ def test_a_plan_does_not_depend_on_company_or_order(method: Any) -> None:
     assert repr(rec.recommend(people.iloc[[2]])[people.index[2]]) == repr(whole[people.index[2]])
 
 
+def test_both_ways_to_begin_a_descent() -> None:
+    world = make_world(5, n=40, rules=False)
+    problem, encoded = make_problem(world, world.refused().head(6), n_options=4, budget=400)
+    begun = {
+        begin: run_search(ready("gradient", world, begin=begin), problem, judge_of(world, encoded), 0.5).chosen
+        for begin in ("near", "random")
+    }
+    assert all(chosen.n.all() for chosen in begun.values())
+    assert not np.array_equal(begun["near"].codes, begun["random"].codes)
+
+
 @pytest.mark.parametrize("threshold", [0.2, 0.8, 1.0])
 @pytest.mark.parametrize("method", METHODS)
 def test_any_threshold(method: Any, threshold: float) -> None:
