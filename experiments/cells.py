@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 
 def run_cell(cell: Cell) -> Outcome:
     """Run a cell in this process."""
-    where = place(cell.data, cell.model)
+    where = place(cell.data, cell.model, cell.rows)
     people = chosen_people(where, cell.people)
     truth = hidden_functions(cell, where, people)
     if cell.method == ORACLE:
@@ -68,14 +68,16 @@ def _study(cell: Cell, where: Place, truth: lw.SimulatedPeople, people: pd.DataF
 
 def recourse(cell: Cell) -> tuple[lw.Recourse, float]:
     """Return the fitted search of a cell, and the seconds fitting took."""
-    rec, seconds = _fitted(cell.data, cell.model, cell.method, cell.search_alpha, cell.seed)
+    rec, seconds = _fitted(cell.data, cell.model, cell.rows, cell.method, cell.search_alpha, cell.seed)
     return rec.set_params(n_options=cell.n_options, budget=cell.budget, n_costs=cell.n_costs), seconds
 
 
 @lru_cache(maxsize=8)
-def _fitted(data: str, model: str, method: str, alpha: float | None, seed: int) -> tuple[lw.Recourse, float]:
+def _fitted(
+    data: str, model: str, rows: int | None, method: str, alpha: float | None, seed: int
+) -> tuple[lw.Recourse, float]:
     """Fit once for cells that differ only in how much is asked for: some methods build a graph of all rows."""
-    where = place(data, model)
+    where = place(data, model, rows)
     rec = lw.Recourse(
         where.differentiable() if method in NEEDS_GRADIENTS else where.model,
         where.schema,
@@ -85,16 +87,14 @@ def _fitted(data: str, model: str, method: str, alpha: float | None, seed: int) 
         random_state=seed,
     )
     began = time.perf_counter()
-    rec.fit(where.data.frame)
+    rec.fit(where.frame)
     return rec, time.perf_counter() - began
 
 
 def hidden_functions(cell: Cell, where: Place, people: pd.DataFrame) -> lw.SimulatedPeople:
     """Draw what the people of a cell are judged by; no method sees it."""
     seed = _HIDDEN + cell.seed
-    return lw.simulate_people(
-        people, where.schema, where.data.frame, costs=_costs(cell.person_alpha), random_state=seed
-    )
+    return lw.simulate_people(people, where.schema, where.frame, costs=_costs(cell.person_alpha), random_state=seed)
 
 
 def _costs(alpha: float | None) -> lw.CostDistribution:

@@ -32,6 +32,7 @@ class Cell:
     n_options: int = 10
     n_costs: int = 1000
     people: int | None = None  # a random subset of so many, the same for every cell; None: everyone refused
+    rows: int | None = None  # train and fit on so many rows only; None: all
     search_alpha: float | None = None  # mixing weight of the sampled functions; None: drawn for each
     person_alpha: float | None = None  # the same of the hidden ones
     design: str = "plain"  # "plain", "shift", "examples" or "study" (of two methods, "one:other")

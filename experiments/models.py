@@ -26,14 +26,20 @@ class Trained(NamedTuple):
     accuracy: float
 
 
-def train(data: Dataset, name: str) -> Trained:
+def some_rows(frame: pd.DataFrame, rows: int | None) -> pd.DataFrame:
+    """Return so many rows of a table, the same ones every time; None: all."""
+    return frame if rows is None or rows >= len(frame) else frame.sample(rows, random_state=0).sort_index()
+
+
+def train(data: Dataset, name: str, rows: int | None = None) -> Trained:
     """Fit a model on the training rows; the same one every time."""
     if name not in MODELS:
         raise SystemExit(f"no model {name!r}; known: own, {', '.join(MODELS)}.")
     text = make_column_selector(dtype_exclude="number")
     coded = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     model = make_pipeline(make_column_transformer((coded, text), remainder=MinMaxScaler()), _estimator(name))
-    model.fit(data.X, (data.y == data.favourable).astype(int))
+    seen = some_rows(data.train, rows)
+    model.fit(seen[data.features], (seen[data.target] == data.favourable).astype(int))
     unseen = data.validation if data.validation is not None else data.frame.drop(index=data.train.index)
     wanted = (unseen[data.target] == data.favourable).astype(int)
     return Trained(model, float((model.predict(unseen[data.features]) == wanted).mean()))

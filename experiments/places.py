@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 import leastways as lw
-from experiments.models import MODELS, torch_twin, train
+from experiments.models import MODELS, some_rows, torch_twin, train
 from leastways.datasets import Dataset
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
@@ -30,6 +30,7 @@ class Place:
 
     data: Dataset
     schema: lw.Schema
+    frame: pd.DataFrame  # what percentiles, graphs and the like are fitted on
     model: Any
     target: Any  # the label that is a yes, as this model says it
     people: pd.DataFrame
@@ -41,19 +42,19 @@ class Place:
 
 
 @cache
-def place(data_name: str, model_name: str) -> Place:
-    """Load a data set and its model, or train one on it; once a process."""
+def place(data_name: str, model_name: str, rows: int | None = None) -> Place:
+    """Load a data set and its model, or train one on it (on so many rows); once a process."""
     if data_name not in LOADERS:
         raise SystemExit(f"no data set {data_name!r}; known: {', '.join(LOADERS)}.")
     data = LOADERS[data_name]()
     if model_name == OWN:
         if data.model is None:
             raise SystemExit(f"{data_name} has no network of its own; give a model: {', '.join(MODELS)}.")
-        return Place(data, data.schema(), data.model, 1, data.people, None)
-    trained = train(data, model_name)
+        return Place(data, data.schema(), some_rows(data.frame, rows), data.model, 1, data.people, None)
+    trained = train(data, model_name, rows)
     candidates = data.candidates if data.candidates is not None else data.people
     refused = candidates[trained.model.predict(candidates) == 0]
-    return Place(data, data.schema(), trained.model, 1, refused, trained.accuracy)
+    return Place(data, data.schema(), some_rows(data.frame, rows), trained.model, 1, refused, trained.accuracy)
 
 
 def chosen_people(where: Place, people: int | None) -> pd.DataFrame:

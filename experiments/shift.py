@@ -44,7 +44,7 @@ def shifted_rows(
             for label, v in zip(people.index, mine, strict=True)
         }
         truth = lw.simulate_people(
-            people, where.schema, where.data.frame, preferences=wishes, random_state=9000 + 100 * seed + k
+            people, where.schema, where.frame, preferences=wishes, random_state=9000 + 100 * seed + k
         )
         apart = (sampled != vectors[mine][:, None, :]).sum(axis=2).min(axis=1)
         part = pd.DataFrame({"min_cost": truth.min_costs(plans), "distance": np.sqrt(apart), "subset": mine})

@@ -82,7 +82,7 @@ def problems_table(collected: Collected) -> Table:
     shown = collected.problems.head(MAX_PROBLEMS)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold")
     for name in ("Problem", "File", "Annotator", "Item", "Detail"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "File")  # a name cut in two is hard to find
     for row in shown.to_dict("records"):
         table.add_row(*(Text(str(row[c])) for c in ("problem", "file", "annotator", "item", "detail")))
     return table
