@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 import leastways as lw
 from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher
@@ -105,10 +106,31 @@ def test_what_a_method_says_reaches_the_plan(world: World) -> None:
 def test_a_method_that_was_prepared_for_another_is_refused(world: World) -> None:
     rec = recourse(world, Following(), budget=40).fit(world.frame)
     rec.method = Following(gradient_rows=4)
-    with pytest.raises(lw.SettingError, match=r"changed to .*gradient_rows=4.* after fit; call fit again"):
+    with pytest.raises(lw.SettingError, match=r"method was changed after fit, and .*gradient_rows=4.* call fit again"):
         rec.recommend(refused(world))
     rec.method = "random"  # needs no preparing
     assert len(rec.recommend(refused(world))) == 6
+
+
+@pytest.mark.parametrize("change", [{"threshold": 0.6}, {"random_state": 3}, {"target": 0}, {"model": make_world(5)}])
+def test_what_a_method_read_at_fit_may_not_change_after_it(world: World, change: dict[str, Any]) -> None:
+    rec = recourse(world, Following(), budget=40).fit(world.frame).set_params(**change)
+    with pytest.raises(lw.SettingError, match=f"{next(iter(change))} was changed after fit"):
+        rec.recommend(refused(world))
+    rec.set_params(method="random").recommend(refused(world))  # reads nothing there
+
+
+def test_a_fit_that_failed_leaves_no_other_method_in_use(world: World) -> None:
+    rec = recourse(world, Following(), budget=40).fit(world.frame).set_params(method="dice")
+    with pytest.raises(lw.SettingError, match="dice-genetic"):
+        rec.fit(world.frame)
+    with pytest.raises(lw.SettingError, match="method was changed after fit"):
+        rec.recommend(refused(world))
+    fresh = recourse(world, "dice", budget=40)
+    with pytest.raises(lw.SettingError, match="dice-genetic"):
+        fresh.fit(world.frame)
+    with pytest.raises(NotFittedError):
+        fresh.recommend(refused(world))
 
 
 def test_rows_outside_the_schema_are_left_out_of_the_background(world: World) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -52,6 +56,28 @@ def learn_once(
         return values
 
     return distill(samples, ask, threshold, queries, seed)
+
+
+# What a method that has to be prepared may have read; changed after `fit`, it is prepared for something else.
+READ_BY_METHODS = ("method", "model", "target", "threshold", "random_state")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A method made ready by `fit`, and the settings it was made ready for."""
+
+    searcher: Searcher
+    settings: Mapping[str, Any]
+
+    def searcher_for(self, now: Mapping[str, Any]) -> Searcher:
+        """Return it, unless the settings have changed since."""
+        for name, value in now.items():
+            before = self.settings[name]
+            if value is not before and (name == "model" or value != before):
+                raise SettingError(
+                    f"{name} was changed after fit, and {now['method']!r} reads it there; call fit again."
+                )
+        return self.searcher
 
 
 def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float, seed: int) -> Background:

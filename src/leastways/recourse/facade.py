@@ -17,7 +17,14 @@ from leastways.errors import DataError, SchemaError, SettingError, listed, plain
 from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
-from leastways.recourse.beforehand import background_of, check_guided, first_states, learn_once
+from leastways.recourse.beforehand import (
+    READ_BY_METHODS,
+    Prepared,
+    background_of,
+    check_guided,
+    first_states,
+    learn_once,
+)
 from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
@@ -138,16 +145,14 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         table = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else X
         frame = check_columns(table, self.schema.features, self.schema.target)
+        searcher, seed = as_searcher(self.method), check_seed(self.random_state)
+        ready = made_ready(searcher, lambda: background_of(self.schema, frame, meter.model, self.threshold, seed))
+        self._prepared = Prepared(ready, {name: getattr(self, name) for name in READ_BY_METHODS})
         self.cost_model_ = CostModel.fit(self.schema, CostDistribution.of(self.costs), frame)
         self.n_features_in_ = len(self.schema.features)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         self.distilled_: Distilled | None = None
         check_count("distill", distill, least=0)
-        searcher, seed = as_searcher(self.method), check_seed(self.random_state)
-        self._made_for = self.method
-        self._searcher = made_ready(
-            searcher, lambda: background_of(self.schema, frame, meter.model, self.threshold, seed)
-        )
         if distill:
             judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
             self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
@@ -178,8 +183,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "cost_model_")
         self._check_settings()
-        if isinstance(as_searcher(self.method), Preparing) and self.method != self._made_for:
-            raise SettingError(f"the method was changed to {self.method!r} after fit; call fit again.")
+        searcher = self._searcher()
         self._check_warm_start(warm_start)
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
@@ -196,7 +200,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
                 part = report.part(first, len(rows), len(crowd.encoded))
                 seconds = clock.share(len(rows), len(crowd.encoded) - first)
-                self._solve(rows, crowd, keys, judging, outcome, room, part, warm_start, seconds)
+                self._solve(searcher, rows, crowd, keys, judging, outcome, room, part, warm_start, seconds)
         if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
             raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
@@ -254,8 +258,16 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self._check_settings()
         return certify_plans(self, plans, people, preferences, max_queries, progress)
 
+    def _searcher(self) -> Searcher:
+        """Return the method ready to start: as it was prepared by `fit`, if it has to be."""
+        method = as_searcher(self.method)
+        if not isinstance(method, Preparing):
+            return method
+        return self._prepared.searcher_for({name: getattr(self, name) for name in READ_BY_METHODS})
+
     def _solve(
         self,
+        searcher: Searcher,
         rows: NDArray[np.intp],
         crowd: People,
         keys: NDArray[np.uint64],
@@ -290,8 +302,6 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             first=None if warm_start is None else first_states(warm_start, judge.people, samples),
             shared=None if self.distilled_ is None else self.distilled_.net,
         )
-        method = as_searcher(self.method)
-        searcher = self._searcher if isinstance(method, Preparing) else method
         result = run_search(searcher, problem, judge, self.threshold, report, seconds)
         judging.meter.note_gradients(int(result.gradient_rows.sum()))
         figures = outcome.note_options(rows[refused], result, stuck)

@@ -82,9 +82,9 @@ class Outcome:
         self.codes[rows] = chosen.codes
         self.option_probability[rows] = chosen.probability
         self.status[rows] = np.where(chosen.n > 0, "found", np.where(stuck, "none_exists", "none_found"))
-        self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
         for place, text in result.reasons.items():
             self.reason[rows[place]] = text
+        self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
         cut = result.cut_short
         self.status[rows[cut]] = np.where(chosen.n[cut] > 0, "partial", "none_found")
         self.reason[rows[cut]] = "the time limit ended the search early"

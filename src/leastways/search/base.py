@@ -125,7 +125,7 @@ class Accounting(Protocol):
 
 @dataclass(frozen=True)
 class Background:
-    """What a method may look at before it meets anyone. It may not ask the model: rows are judged by the loop alone."""
+    """What a method may look at before it meets anyone; people's rows are judged by the loop alone."""
 
     schema: Schema
     rows: Encoded  # training rows, as far as they are within the schema
