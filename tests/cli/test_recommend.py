@@ -152,6 +152,24 @@ def test_settings_reach_the_search(bank: Path, tmp_path: Path) -> None:
     assert (settings["threshold"], settings["random_state"], settings["budget"]) == (0.6, 3, 60)
 
 
+@pytest.mark.parametrize("method", ["ar", "face-knn", "face-eps", "dice-random", "dice-genetic", "dice-kdtree"])
+def test_published_methods_from_files_to_a_report(bank: Path, tmp_path: Path, method: str) -> None:
+    out = tmp_path / "plans.json"
+    result = recommend(bank, out, "--method", method, "--report", tmp_path / "report.html")
+    assert result.exit_code == 0, result.output
+    plans = lw.RecoursePlans.from_json(out)
+    assert (plans.summary["queries"] <= 60).all()
+    assert (tmp_path / "report.html").stat().st_size > 1000
+    told = run("explain", out, "--person", str(plans.summary.index[0]))
+    assert told.exit_code == 0
+
+
+def test_a_method_without_what_it_needs_offers_another(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "plans.json", "--method", "dice")
+    assert result.exit_code == 2
+    assert "dice-genetic" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("model", "target", "kept"),
     [("model.skops", "1", 1), ("bank_rule:words", "yes", "yes"), ("model.onnx", "1", 1)],
