@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import product
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import leastways as lw
-from leastways.baselines import ActionableRecourse
+from leastways.baselines import ActionableRecourse, actionable_run
+from leastways.baselines.local_linear import fit_surrogate
 from leastways.baselines.percentile_shift import PercentileShift
 from leastways.costs import CostDistribution, CostModel
 from leastways.errors import MissingExtraError, SettingError
@@ -200,6 +201,89 @@ def test_a_time_limit_is_kept(linear: Any) -> None:
     cut = plans.summary["reason"] == "the time limit ended the search early"
     assert cut.any()
     assert set(plans.summary["status"][cut]) <= {"partial", "none_found"}
+
+
+def test_those_served_before_the_time_is_up_keep_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, schema, model = small()
+    rec = lw.Recourse(model, schema, ActionableRecourse(linear="local"), n_options=3, budget=400).fit(frame)
+    people = frame[model.predict(frame) == 0].head(40)
+    whole = rec.recommend(people)
+
+    def slow(*args: Any) -> Any:
+        sleep(0.1)
+        return fit_surrogate(*args)
+
+    monkeypatch.setattr(actionable_run, "fit_surrogate", slow)
+    rec.set_params(time_limit=1.5)  # of 4 seconds
+    began = monotonic()
+    plans = rec.recommend(people)
+    assert monotonic() - began < 2.5
+    cut = plans.summary["reason"] == "the time limit ended the search early"
+    assert 20 < cut.sum() < 40
+    assert set(plans.summary["status"][cut]) <= {"partial", "none_found"}
+    served = plans.summary.index[~cut]
+    pd.testing.assert_frame_equal(plans.summary.loc[served], whole.summary.loc[served])
+    pd.testing.assert_frame_equal(
+        plans.options[plans.options["person"].isin(served)].reset_index(drop=True),
+        whole.options[whole.options["person"].isin(served)].reset_index(drop=True),
+    )
+
+
+def test_a_threshold_may_change_after_fit() -> None:
+    frame, schema, model = small()
+    rec = lw.Recourse(model, schema, ActionableRecourse(linear="exact"), n_options=3).fit(frame)
+    rec.set_params(threshold=0.8)
+    fresh = lw.Recourse(model, schema, ActionableRecourse(linear="exact"), n_options=3, threshold=0.8).fit(frame)
+    plans = rec.recommend(frame)
+    assert (plans.options["probability"] >= 0.8).all()
+    pd.testing.assert_frame_equal(plans.options, fresh.recommend(frame).options)
+
+
+def many_sets() -> tuple[pd.DataFrame, LogisticRegression]:
+    """Make people with far more than 40 sets of features to change."""
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(draw.integers(0, 3, (200, 8)), columns=list("abcdefgh"))
+    return frame, LogisticRegression().fit(frame, frame.sum(axis=1) > 8)
+
+
+def test_more_options_than_max_programs() -> None:
+    frame, model = many_sets()
+    people = frame[model.predict_proba(frame)[:, 1] < 0.3].head(4)
+    rec = lw.Recourse(model, lw.Schema.infer(frame), "ar", n_options=40, n_costs=5).fit(frame)
+    summary = rec.recommend(people).summary
+    assert (summary["n_options"] == 40).all()
+    assert (summary["reason"] == "").all()
+
+
+def test_programs_that_run_out_are_a_reason() -> None:
+    """A model refuses what its surrogate accepts: the cap ends the search, and is named only where it did."""
+    frame, model = many_sets()
+
+    def odd(rows: pd.DataFrame) -> Any:
+        return np.where(rows["a"].to_numpy() == 2, 0.2, 1.0) * model.predict_proba(rows)[:, 1]
+
+    people = frame[odd(frame) < 0.3].head(12)
+    for most, capped in ((4, True), (1000, False)):
+        method = ActionableRecourse(max_programs=most)
+        rec = lw.Recourse(odd, lw.Schema.infer(frame), method, n_options=4, n_costs=5, budget=3000).fit(frame)
+        summary = rec.recommend(people).summary
+        named = summary["reason"].str.contains("the search ended after 4 programs")
+        assert named.any() == capped
+        assert (summary["n_options"][named] < 4).all()
+        assert (summary["reason"][summary["n_options"] == 4] == "").all()
+
+
+@pytest.mark.parametrize("linear", ["exact", "local"])
+@pytest.mark.parametrize("budget", [1, 2, 3, 5])
+def test_whoever_gets_nothing_is_told_why(linear: Any, budget: int) -> None:
+    frame, schema, model = small()
+    rec = lw.Recourse(model, schema, ActionableRecourse(linear=linear), n_options=1, budget=budget).fit(frame)
+    summary = rec.recommend(frame).summary
+    none = summary[summary["status"] == "none_found"]
+    assert (none["reason"] != "").all()
+    if linear == "local" and budget == 2:
+        assert none["reason"].str.contains("budget was spent on the linear surrogate").all()
+        assert len(none)
 
 
 def test_people_do_not_depend_on_each_other() -> None:

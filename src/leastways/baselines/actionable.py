@@ -30,40 +30,18 @@ Deviations from the published method
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import monotonic
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import logit
-
-from leastways.baselines.actionable_program import Person, Program
+from leastways.baselines.actionable_run import ActionableRun
 from leastways.baselines.highs import load_highs
-from leastways.baselines.local_linear import Ground, draw_states, fit_surrogate
 from leastways.baselines.percentile_shift import PercentileShift, Quantile
 from leastways.costs.distribution import check_number
 from leastways.errors import SettingError
-from leastways.kernels.tables import Tables
 from leastways.models.linear import LinearScore, read_linear
-from leastways.rng import stream
-from leastways.search.base import (
-    Account,
-    Background,
-    Chosen,
-    Problem,
-    Questions,
-    check_choice,
-    check_count,
-    register_searcher,
-)
+from leastways.search.base import Background, Problem, check_choice, check_count, register_searcher
 
-Codes = NDArray[np.int32]
 Linear = Literal["auto", "exact", "local"]
 Enumeration = Literal["subsets", "disjoint"]
-
-_TIE = 1e-5  # per changed feature, and again for its length: of two moves at one cost the shorter is taken
-_MARGIN = 1e-9  # a score this close to the threshold may fall on either side of it by rounding
-_FARTHEST = 8.0  # log-odds of a threshold, at most, where they are a surrogate's
 
 
 @dataclass(frozen=True)
@@ -83,8 +61,8 @@ class ActionableRecourse:
     surrogate_rows
         States that a local surrogate is fitted to, at most; never more than half of the budget.
     max_programs
-        Programs solved for a person, at most. Only a local surrogate needs more than `n_options`, where the model
-        refuses what the surrogate accepts.
+        Programs solved for a person, at most; never fewer than `n_options`. Only a local surrogate needs more than
+        that, where the model refuses what the surrogate accepts.
     solver_seconds
         Time limit of one program.
     """
@@ -131,135 +109,7 @@ class ReadyRecourse:
 
     def start(self, problem: Problem) -> ActionableRun:
         """Begin a search for a chunk of people."""
-        return ActionableRun(self, problem)
-
-
-class ActionableRun:
-    """One program per person, solved again for each option."""
-
-    def __init__(self, ready: ReadyRecourse, problem: Problem) -> None:
-        t, P, N = problem.samples.tables, problem.n_people, problem.n_options
-        F = t.start.shape[1]
-        self.ready, self.problem = ready, problem
-        self.cost = ready.shift.of(t) + _TIE * _steps(t)  # [P, V]
-        self.programs: list[Program | None] = [None] * P
-        self.solved = np.zeros(P, np.int64)
-        self.sampled: dict[int, Codes] = {}  # states that a surrogate waits for
-        self.done = np.zeros(P, np.bool_)
-        self.cut_short = np.zeros(P, np.bool_)
-        self.timed_out = np.zeros(P, np.bool_)
-        self.found = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
-        self.seeds = stream(problem.keys, "surrogate")
-        # What the threshold is in log-odds; a surrogate's are clipped, so that a threshold of 1 is no infinity.
-        self.cut = float(np.clip(logit(problem.threshold), -_FARTHEST, _FARTHEST))
-        if ready.score is not None:
-            parts, now = ready.score.parts(problem.people)
-            ready.score.check(now, problem.present)
-            own = t.offsets[:-1] + t.start
-            here = np.repeat(np.take_along_axis(parts, own, axis=1), np.diff(t.offsets), axis=1)
-            need = ready.score.cut - now
-            for p in range(P):
-                self._build(p, parts[p] - here[p], float(need[p]))
-
-    def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Ask about states for a surrogate, or about a program's next solutions."""
-        people, codes = [], [np.empty((0, self.found.codes.shape[2]), np.int32)]
-        for p in map(int, np.flatnonzero(~self.done & (left > 0))):
-            states = self._states(p, int(left[p]))
-            people += [p] * len(states)
-            codes.append(states)
-            self.done[p] |= not len(states)
-        return Questions(np.array(people, dtype=np.int64), np.concatenate(codes))
-
-    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
-        """Fit the surrogates that were waiting; keep the options that the model accepts."""
-        n, N = self.found.n, self.problem.n_options
-        ends = np.searchsorted(questions.people, np.arange(self.problem.n_people + 1))
-        for p in map(int, np.unique(questions.people)):
-            rows = slice(ends[p], ends[p + 1])
-            if p in self.sampled:
-                self._fit(p, self.sampled.pop(p), probability[rows])
-                continue
-            yes = np.flatnonzero(accepted[rows]) + rows.start
-            places = slice(n[p], n[p] + len(yes))
-            self.found.codes[p, places] = questions.codes[yes]
-            self.found.probability[p, places] = probability[yes]
-            n[p] += len(yes)
-            self.done[p] = n[p] >= N
-
-    def chosen(self) -> Chosen:
-        """Return the options that the model accepted, cheapest first."""
-        codes, n, probability = self.found
-        return Chosen(codes.copy(), n.copy(), probability.copy())
-
-    def account(self) -> Account:
-        """Say why people got nothing, or less for want of time."""
-        reasons = {p: self._reason(p) for p in map(int, np.flatnonzero(self.done & (self.found.n == 0)))}
-        for p in map(int, np.flatnonzero(self.timed_out)):
-            seconds = self.ready.settings.solver_seconds
-            reasons[p] = f"the integer program was not solved within solver_seconds={seconds:g}"
-        return Account(np.zeros(len(self.done), np.int64), reasons, self.cut_short.copy())
-
-    def _reason(self, p: int) -> str:
-        if self.ready.score is not None:
-            return f"no change that is permitted makes {self.ready.score.name} say yes"
-        if self.solved[p] == 0:
-            return "the linear surrogate of the model around this person sees no permitted change to a yes"
-        return f"the model refused all {self.solved[p]} changes that its linear surrogate took for a yes"
-
-    def _states(self, p: int, left: int) -> Codes:
-        """Return what to ask next about a person; nothing ends their search."""
-        program, settings = self.programs[p], self.ready.settings
-        if program is None:
-            rows = min(settings.surrogate_rows, max(self.problem.budget // 2, 1), left)
-            self.sampled[p] = draw_states(self._ground(p), rows, int(self.seeds[p]))
-            return self.sampled[p]
-        states: list[Codes] = []
-        want = min(left, self.problem.n_options - int(self.found.n[p]))
-        while len(states) < want and self.solved[p] < settings.max_programs:
-            state = self._next(p, program)
-            if state is None:
-                break
-            states.append(state)
-        return np.array(states, dtype=np.int32).reshape(len(states), self.found.codes.shape[2])
-
-    def _next(self, p: int, program: Program) -> Codes | None:
-        """Solve for the next state; None if there is none, or no time."""
-        seconds, deadline = self.ready.settings.solver_seconds, self.problem.deadline
-        rest = np.inf if deadline is None else deadline - monotonic()
-        disjoint = self.ready.settings.enumeration == "disjoint"
-        found = program.next(min(seconds, rest), disjoint) if rest > 0.0 else None
-        if found is None or (found.why == "time" and rest <= seconds):
-            self.cut_short[p] = True
-            return None
-        if found.codes is None:
-            self.timed_out[p] = found.why == "time"
-            return None
-        self.solved[p] += 1
-        return found.codes
-
-    def _fit(self, p: int, states: Codes, probability: NDArray[np.float64]) -> None:
-        """Make the program of a person from the model's answers around them."""
-        present = float(self.problem.present[p])
-        gain, need = fit_surrogate(self._ground(p), states, probability, present, self.cut)
-        self._build(p, gain, need)
-
-    def _build(self, p: int, gain: NDArray[np.float64], need: float) -> None:
-        t, rules = self.problem.samples.tables, self.problem.samples.rules
-        person = Person(p, t.start[p], t.offsets, t.allowed[p], rules)
-        self.programs[p] = Program.build(person, self.cost[p], gain, need + _MARGIN * max(1.0, abs(need)))
-
-    def _ground(self, p: int) -> Ground:
-        t = self.problem.samples.tables
-        places = np.where(t.ordered, t.used[p] - 1.0, 0.0)  # the span of an ordinal is its places'
-        return Ground(t.start[p], t.offsets, t.allowed[p], t.levels[p], np.where(t.span > 0.0, t.span, places))
-
-
-def _steps(t: Tables) -> NDArray[np.float64]:
-    """Return 1 and the share of the grid that each move passes, [P, V]."""
-    sizes = np.diff(t.offsets)
-    slot = np.arange(t.offsets[-1]) - np.repeat(t.offsets[:-1], sizes)
-    return np.asarray(1.0 + np.abs(slot - np.repeat(t.start, sizes, axis=1)) / np.repeat(sizes, sizes))
+        return ActionableRun(self.settings, self.shift, self.score, problem)
 
 
 register_searcher("ar", ActionableRecourse)

@@ -6,7 +6,7 @@ rise by `need`; rules are rows too.
 For one option after another, each with another set of features, the published package adds a row that excludes the set
 just found. Those rows leave the solver's bounds far apart; here the sets that remain are split into cells instead
 (Lawler 1972): in each, some features must move and some must not, and no set is in two cells. The cell with the least
-bound is solved next, by HiGHS, and nothing else. The options are the same, at a tenth of the time or less.
+bound is solved next, by HiGHS, and nothing else. The options are the same.
 """
 
 from __future__ import annotations
