@@ -103,7 +103,13 @@ def test_weights_are_those_of_dice_ml() -> None:
     made = descent()
     rows = np.concatenate([np.array([[0.0, 0.0], [5.0, 1.0], [10.0, 2.0]]), LAYOUT.covering()])
     mads = made.data_interface.get_valid_mads(normalized=True)
-    assert weights_of(rows / 10, 1)[0] == round(1 / float(mads["n0000"]), 2)
+    assert weights_of(rows / 10, 1)[0] == pytest.approx(1 / float(mads["n0000"]))
+
+
+def test_numbers_of_any_scale_have_a_weight() -> None:
+    from leastways.baselines.dice_frames import weights_of
+
+    assert weights_of(np.array([[0.0], [10000.0], [40000.0]]), 1)[0] == pytest.approx(1e-4)
 
 
 def test_a_step_goes_downhill_within_bounds_and_leaves_frozen_columns() -> None:

@@ -17,9 +17,10 @@ All methods:
 - What a person may not do is kept from dice-ml: fixed features do not vary, directions and personal limits become its
   permitted ranges, and a state that breaks a rule counts as refused, without being asked. Its own checks know no rules.
 - Every row is put on the person's grid, numbers at the nearest permitted value: only such states can be offered.
+- A run of dice-ml that raises ends for its person alone: the nearest accepted states are offered, and a reason is told.
 - A state is asked about once per person; dice-ml asks again and again. It would spend the budget on nothing new.
 - The budget and the time limit end it. Then the accepted states that are nearest to the person are offered; if it came
-  to its own end, its own set is, as far as it may be offered.
+  to its own end, its own set is, as far as it may be offered. Where nothing is left of that set, it is the nearest too.
 - dice-ml takes 0.5 for the threshold, and some others for mistakes; another one is moved there by a shift of log-odds.
 - The random streams are the person's, so plans do not depend on company; dice-ml draws from global ones, and given a
   seed, it seeds anew for every feature.
@@ -38,6 +39,9 @@ Genetic and k-d tree:
 - dice-ml has the whole training set predicted for every person. Here the training rows that the person may move to are
   asked about, the nearest first, up to 0.25 (genetic) or 0.8 (k-d tree) of the allowance.
 - Genetic: rows of the first generation that are missing are drawn all at a time, not one by one.
+- Genetic: the weights of numbers, 1 / MAD, are not rounded. dice-ml rounds them to two decimals, so that those of
+  money-scaled numbers are 0, and where all are, 0 is divided by 0 and nothing is found.
+- Genetic: it ends when its rows have become one; dice-ml raises an error there, with no half to draw parents from.
 
 Random: `sample_size` is at most a quarter of the allowance, so that it comes to change several features.
 """
@@ -144,9 +148,8 @@ class Dice:
             from leastways.baselines.dice_descent import Descent
 
             scaled = (rows[:, : layout.n_numbers] - layout.low) / (layout.high - layout.low)
-            return PreparedGradient(
-                model, layout, Descent(layout, rows, weights_of(scaled, layout.n_numbers)), settings
-            )
+            weights = weights_of(scaled, layout.n_numbers).round(2)  # as dice-ml; on this scale none is below 1
+            return PreparedGradient(model, layout, Descent(layout, rows, weights), weights, settings)
         from leastways.baselines.dice_explainers import make_explainer
 
         with own_streams(background.seed):

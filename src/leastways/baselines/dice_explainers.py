@@ -133,6 +133,12 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
             return np.zeros(len(x_hat_unnormalized))
         return super().compute_proximity_loss(x_hat_unnormalized, query_instance_normalized)
 
+    def compute_loss(self, cfs: Any, desired_range: Any, desired_class: Any) -> Any:
+        """Return dice-ml's loss; a generation of one row is the end, for dice-ml finds no half of it to be parents."""
+        if len(cfs) < 2:
+            raise FinishedError(self.label_decode(cfs))
+        return super().compute_loss(cfs, desired_range, desired_class)
+
     def do_random_init(
         self, num_inits: int, features_to_vary: Any, query_instance: Any, desired_class: Any, desired_range: Any
     ) -> NDArray[np.float64]:

@@ -194,10 +194,11 @@ def label(code: int) -> str:
 
 
 def weights_of(values: NDArray[np.float64], n_numbers: int) -> NDArray[np.float64]:
-    """Return dice-ml's weights of the numbers: 1 / median absolute deviation, rounded; 1 where that is 0.
+    """Return dice-ml's weights of the numbers: 1 / median absolute deviation; 1 where that is 0.
 
-    values [R, F] are training rows, numbers first, scaled as the distance they go into.
+    values [R, F] are training rows, numbers first, scaled as the distance they go into. dice-ml rounds the weights to
+    two decimals, by which every number with a deviation above 200 gets none, and a sum of 0 is divided by.
     """
     numbers = values[:, :n_numbers]
     deviation = np.median(np.abs(numbers - np.median(numbers, axis=0)), axis=0)
-    return np.round(1.0 / np.where(deviation > 0.0, deviation, 1.0), 2)
+    return np.asarray(1.0 / np.where(deviation > 0.0, deviation, 1.0))

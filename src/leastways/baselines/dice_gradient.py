@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from leastways.baselines.dice_answers import Answers
 from leastways.baselines.dice_frames import Layout, Person
 from leastways.baselines.dice_talk import quiet
+from leastways.errors import ModelError
 from leastways.models.gradients import GradientMeter, RelaxedModel
 from leastways.search import Account, Chosen, Problem, Questions
 from leastways.search.base import Run
@@ -26,6 +27,7 @@ class PreparedGradient:
     model: RelaxedModel
     layout: Layout
     descent: Any  # a `Descent`, which works for one person at a time
+    weights: NDArray[np.float64]  # [numbers] of the distance, each number's range taken for 1
     settings: Mapping[str, Any]
 
     def start(self, problem: Problem) -> Run:
@@ -45,6 +47,7 @@ class GradientRun:
         self._rows = np.zeros(P, np.int64)
         self._cut_short = np.zeros(P, np.bool_)
         self._reasons: dict[int, str] = {}
+        self._failed: set[int] = set()  # whose descent an error ended: they may have got less
         self._chosen = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
@@ -61,7 +64,7 @@ class GradientRun:
         self._chosen.n[p] = n
         self._chosen.codes[p, :n] = questions.codes[accepted]
         self._chosen.probability[p, :n] = probability[accepted]
-        if n:
+        if n and p not in self._failed:
             del self._reasons[p]
 
     def chosen(self) -> Chosen:
@@ -87,8 +90,14 @@ class GradientRun:
         if not k:
             return self._chosen.codes[p, :0]
         meter = GradientMeter(prepared.model, left - k)
-        with prepared.model.ready(), quiet():
-            states = self._descent.find(answers, meter, problem, k, int(problem.keys[p]), prepared.settings)
+        try:
+            with prepared.model.ready(), quiet():
+                states = self._descent.find(answers, meter, problem, k, int(problem.keys[p]), prepared.settings)
+        except Exception as error:  # the model's or dice-ml's, on this person's rows: the others go on
+            raised = str(error) if isinstance(error, ModelError) else f"dice-ml raised {type(error).__name__}: {error}"
+            self._reasons[p] = f"DICE (gradient) ended early, as {raised}"
+            self._failed.add(p)
+            states = answers.nearest(k, prepared.weights / (prepared.layout.high - prepared.layout.low))
         self._rows[p] = meter.rows
         self._cut_short[p] = self._late()
         return answers.offered(states)

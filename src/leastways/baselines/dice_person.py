@@ -79,6 +79,7 @@ class OnePerson:
         self.person = Person(prepared.layout, problem, place)
         self.answers = Answers(self.person, float(problem.present[place]), problem.threshold)
         self.out_of_time = False
+        self.error: str | None = None  # what dice-ml raised
         self._prepared, self._n, self._deadline = prepared, problem.n_options, problem.deadline
         self._left, self._free = 0, 0
         self.talk: Talk[States, States] = Talk(self._work, int(problem.keys[place]))
@@ -104,10 +105,12 @@ class OnePerson:
             self.talk.stop()
 
     def options(self) -> States:
-        """Return dice-ml's own set if it came to its end, else the nearest of all states that were accepted."""
-        if self.talk.result is None:
-            return self.answers.nearest(self._n, self._prepared.weights)
-        return self.answers.offered(self.talk.result)[: self._n]
+        """Return dice-ml's own set if it came to one, else the nearest of all states that were accepted."""
+        if self.talk.result is not None:
+            own = self.answers.offered(self.talk.result)
+            if len(own):
+                return own[: self._n]
+        return self.answers.nearest(self._n, self._prepared.weights)
 
     def _work(self, ask: Callable[[States], None]) -> States:
         """Run dice-ml; in its thread."""
@@ -130,6 +133,8 @@ class OnePerson:
         except FinishedError as done:
             if done.table is not None and len(done.table):
                 return person.states(layout.values(done.table))
+        except Exception as error:  # dice-ml's, on this person's rows: told as their reason, the others go on
+            self.error = f"{type(error).__name__}: {error}"
         return np.empty((0, len(person.start)), np.int32)
 
     def _probability(self, table: pd.DataFrame, ask: Callable[[States], None]) -> NDArray[np.float64]:

@@ -83,6 +83,8 @@ class AskingRun:
                 one.talk.stop()
             if one.talk.ended and one.person.varies and not len(one.options()):
                 reasons[p] = f"DICE ({self._prepared.method}) met no permitted state that the model accepts"
+            if one.error is not None:
+                reasons[p] = f"DICE ({self._prepared.method}) ended early, as dice-ml raised {one.error}"
         return Account(np.zeros(P, np.int64), reasons, cut)
 
     def _late(self) -> bool:

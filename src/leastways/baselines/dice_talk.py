@@ -14,6 +14,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+# The global random streams, and the filters of warnings, are everybody's: other threads wait until they are put back.
+# The routine's own thread never takes it; whoever waits for the routine holds it.
+_ONE_AT_A_TIME = threading.RLock()
+
 Question = TypeVar("Question")
 Result = TypeVar("Result")
 
@@ -91,24 +95,26 @@ class Talk(Generic[Question, Result]):
 
     @contextmanager
     def _own_streams(self) -> Iterator[None]:
-        ours = _streams()
-        _set_streams(self._streams)
-        try:
-            yield
-        finally:
-            self._streams = _streams()
-            _set_streams(ours)
+        with _ONE_AT_A_TIME:
+            ours = _streams()
+            _set_streams(self._streams)
+            try:
+                yield
+            finally:
+                self._streams = _streams()
+                _set_streams(ours)
 
 
 @contextmanager
 def own_streams(seed: int) -> Iterator[None]:
     """Give the block global random streams of its own, by `seed`, and put the caller's back."""
-    ours = _streams()
-    _set_streams((random.Random(seed).getstate(), _numpy_state(seed)))
-    try:
-        yield
-    finally:
-        _set_streams(ours)
+    with _ONE_AT_A_TIME:
+        ours = _streams()
+        _set_streams((random.Random(seed).getstate(), _numpy_state(seed)))
+        try:
+            yield
+        finally:
+            _set_streams(ours)
 
 
 def _streams() -> tuple[Any, Any]:
@@ -127,6 +133,6 @@ def _set_streams(streams: tuple[Any, Any]) -> None:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Let go the warnings that dice-ml's own use of pandas gives, and no others."""
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The inplace keyword in DataFrame", DeprecationWarning)
         yield

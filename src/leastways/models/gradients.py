@@ -7,6 +7,7 @@ between the tabulated values the relaxation is linear.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.errors import SettingError
+from leastways.errors import ModelError, SettingError
 from leastways.models.base import FloatArray, Model
 from leastways.models.columns import Columns, NotColumnWise
 from leastways.models.labels import column_of
@@ -24,6 +25,7 @@ from leastways.schema import Schema
 
 _CHECKED_ROWS = 64
 _TOLERANCE = 1e-5  # of a network in single precision
+_ONE_AT_A_TIME = threading.RLock()  # flags of parameters and torch's number of threads are everybody's
 _MANY_PARAMETERS = 10**6  # from here on, threads are worth their start
 
 
@@ -85,10 +87,11 @@ class RelaxedModel:
         """Put the module in eval mode, with parameters that gather no gradients, and leave it as it was.
 
         A small module is run in one thread meanwhile: on a few rows, waking others costs more than the arithmetic.
+        Other threads of Python that want the same wait, or they would take our flags for the ones to leave behind.
         """
-        module, threads = self.model.model.module.to(self.model.model.device), _torch().get_num_threads()
-        flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
-        with evaluating(module):
+        with _ONE_AT_A_TIME, evaluating(module := self.model.model.module.to(self.model.model.device)):
+            threads = _torch().get_num_threads()
+            flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
             try:
                 if sum(parameter.numel() for parameter in module.parameters()) < _MANY_PARAMETERS:
                     _torch().set_num_threads(1)
@@ -156,13 +159,16 @@ class GradientMeter:
         self.rows = 0
 
     def probability(self, numbers: Any, weights: Any) -> Any:
-        """Return P(target) of relaxed rows."""
+        """Return P(target) of relaxed rows; `ModelError` names what the model raised, its rows counted."""
         n = len(numbers)
         if n > self.left:
             raise RowsSpentError(f"{n} rows wanted, {self.left} left")
         self.rows += n
         self.left -= n
-        return self.model.probability(numbers, weights)
+        try:
+            return self.model.probability(numbers, weights)
+        except Exception as error:
+            raise ModelError(f"the model raised {type(error).__name__}: {error}") from error
 
 
 def relaxed_rows(schema: Schema, codes: NDArray[np.int32]) -> tuple[FloatArray, FloatArray]:
