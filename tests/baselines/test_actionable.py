@@ -229,10 +229,13 @@ def test_those_served_before_the_time_is_up_keep_their_options(monkeypatch: pyte
     )
 
 
-def test_a_threshold_may_change_after_fit() -> None:
+def test_a_threshold_that_changes_after_fit_needs_another() -> None:
     frame, schema, model = small()
     rec = lw.Recourse(model, schema, ActionableRecourse(linear="exact"), n_options=3).fit(frame)
     rec.set_params(threshold=0.8)
+    with pytest.raises(lw.SettingError, match="threshold was changed after fit"):
+        rec.recommend(frame)
+    rec.fit(frame)
     fresh = lw.Recourse(model, schema, ActionableRecourse(linear="exact"), n_options=3, threshold=0.8).fit(frame)
     plans = rec.recommend(frame)
     assert (plans.options["probability"] >= 0.8).all()

@@ -138,10 +138,11 @@ def test_reasons_say_what_is_missing() -> None:
     reasons = rec.fit(frame).recommend(people).summary["reason"]
     assert reasons[0] == "of 1 training rows within reach the model accepts 1; there are no more"
     assert "the budget ended before the other 2" in reasons[1]
-    alone = (
-        rec.set_params(schema=schema.update(x={"direction": "down"})).fit(frame).recommend(people.tail(1).assign(x=0))
-    )
-    assert "no training row can be reached" in alone.summary["reason"].iloc[0]
+    down = rec.set_params(schema=schema.update(x={"direction": "down"})).fit(frame)
+    alone = down.recommend(pd.DataFrame({"x": [2, 0], "g": ["b", "a"]})).summary
+    assert "no training row can be reached" in alone["reason"].iloc[0]
+    assert alone["status"].iloc[1] == "none_exists"  # the lowest already: that is the reason then, not the rows
+    assert "nothing this person may change" in alone["reason"].iloc[1]
 
 
 def test_the_clock_is_watched_between_people(monkeypatch: pytest.MonkeyPatch) -> None:
