@@ -46,8 +46,8 @@ def mean_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "data": key[0],
                 "method": key[1],
                 **mean,
-                "paper_FS@1": paper and paper.FS,
-                "paper_Cov": paper and paper.Cov,
+                "paper_FS@1": paper and paper["FS@1"],
+                "paper_Cov": paper and paper["Cov"],
                 "released_code_over_ours": released * 1000 / mean["ms_per_person"],
             }
         )

@@ -30,7 +30,6 @@ _PARTS: dict[str, Any] = {
 }
 _METHODS = _PAPER | _OURS | _PARTS
 
-BASELINES = ("dice", "dice-random", "dice-genetic", "dice-kdtree", "face-eps", "face-knn", "ar")
 NEEDS_GRADIENTS = ("dice",)
 ORACLE = "oracle"
 
@@ -49,8 +48,3 @@ PAPER_ROW = {
 def method_of(name: str) -> Any:
     """Return what `Recourse` takes as its method."""
     return _METHODS.get(name, name)
-
-
-def is_baseline(name: str) -> bool:
-    """Whether it is somebody else's method: slow ones, whose cost is stated apart."""
-    return name in BASELINES

@@ -42,34 +42,47 @@ def compared(
         answers = Path(folder) / "answers"
         answers.mkdir()
         for annotator in study.annotators:
-            text = json.dumps(_document(study, annotator, costs, seed))
+            given = simulated_answers(study, annotator, costs, _NOISE, _MARGIN, seed)
+            text = json.dumps(document(study, annotator, given))
             (answers / f"answers-{annotator}.json").write_text(text, encoding="utf-8")
         result = analyse_study(collect_answers(study, answers))
     return costs.rename_axis("person").reset_index(), {"study": result.to_dict()}
 
 
-def _document(study: Study, annotator: str, costs: pd.DataFrame, seed: int) -> dict[str, Any]:
-    """Answer a form, in the format in which it saves answers."""
+def simulated_answers(
+    study: Study, annotator: str, costs: pd.DataFrame, noise: float, margin: float, seed: int
+) -> list[dict[str, Any]]:
+    """Answer as the person would: the set whose cheapest option is cheaper by what it costs them (`costs`: by method).
+
+    Within `margin` there is no preference; a set is reasonable if it has an option below cost 1. Each answer is
+    replaced by a random one with probability `noise`.
+    """
     draw = np.random.default_rng([seed, *annotator.encode()])
     answers = []
     for item in study.tasks[annotator]:
-        a, b = (float(costs.at[study.people[item], study.method_shown(annotator, item, side)]) for side in "AB")  # type: ignore[arg-type]
-        close = a == b or abs(a - b) <= _MARGIN
+        mine: Any = costs.loc[study.people[item]]
+        a, b = (float(mine[study.method_shown(annotator, item, side)]) for side in "AB")
+        close = a == b or abs(a - b) <= margin
         said = {
             "prefer": "none" if close else ("A" if a < b else "B"),
             "reasonable_A": "yes" if a < 1 else "no",
             "reasonable_B": "yes" if b < 1 else "no",
         }
         for question in said:
-            if draw.random() < _NOISE:
+            if draw.random() < noise:
                 said[question] = str(draw.choice(["A", "B", "none"] if question == "prefer" else ["yes", "no"]))
         answers.append({"item": item, **said})
+    return answers
+
+
+def document(study: Study, annotator: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a form saves."""
     return {
         "format": "leastways study answers",
         "version": 1,
         "study": study.id,
         "annotator": annotator,
         "form": study.checksums[annotator],
-        "saved": "",
+        "saved": "2024-05-01T12:00:00.000Z",
         "answers": answers,
     }

@@ -106,12 +106,11 @@ def _measures(rows: Rows) -> Table:
             runs = _runs(rows, data, line.method)
             if not runs:
                 continue
-            paper = PAPER[data].get(line.paper or "")
-            published = dict(zip(("FS@1", "PAC", "Cov", "Div", "Prox", "Spars", "Val"), paper or (), strict=False))
+            paper = PAPER[data].get(line.paper or "", {})
             seconds = sum(r["cpu_seconds_per_person"] for r in runs) / len(runs)
             most = MOST_SECONDS.get(line.method)
             cells = [
-                _beside([r[m] for r in runs], published.get(m), 3 if m == "PAC" else 2)
+                _beside([r[m] for r in runs], paper.get(m), 3 if m == "PAC" else 2)
                 for m in ("FS@1", "Cov", "PAC", "Div", "Prox", "Spars", "Val")
             ]
             took = f"{seconds:.4f}" if seconds < 0.1 else f"{seconds:.2f}"
@@ -144,6 +143,8 @@ def _order(rows: Rows) -> Table:
             if (runs := _runs(rows, data, line.method))
         }
         ours = " < ".join(f"{m} {v:.1f}" for m, v in sorted(means.items(), key=lambda pair: pair[1]))
-        theirs = " < ".join(f"{m} {p.FS:.1f}" for m, p in sorted(PAPER[data].items(), key=lambda pair: pair[1].FS))
+        theirs = " < ".join(
+            f"{m} {p['FS@1']:.1f}" for m, p in sorted(PAPER[data].items(), key=lambda pair: pair[1]["FS@1"])
+        )
         lines.append([data, ours, theirs])
     return Table("Methods in order of FS@1", ("data", "here", "paper"), lines)

@@ -7,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pandas as pd
+from experiments.study import document
+from experiments.study import simulated_answers as answers_by_cost
 
 import leastways as lw
 from leastways.study import Study
@@ -36,19 +38,6 @@ def truth() -> lw.SimulatedPeople:
     return lw.simulate_people(people, schema, data.train, random_state=3)
 
 
-def document(study: Study, annotator: str, answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a form saves."""
-    return {
-        "format": "leastways study answers",
-        "version": 1,
-        "study": study.id,
-        "annotator": annotator,
-        "form": study.checksums[annotator],
-        "saved": "2024-05-01T12:00:00.000Z",
-        "answers": answers,
-    }
-
-
 def save(study: Study, annotator: str, answers: list[dict[str, Any]], folder: Path, name: str = "") -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / (name or f"answers-{annotator}.json")
@@ -64,30 +53,10 @@ def simulated_answers(
     margin: float = 0.02,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Answer as the person would: the set whose cheapest option is cheaper under their hidden cost function.
-
-    Within `margin` there is no preference; a set is reasonable if it has an option below cost 1. Each answer is
-    replaced by a random one with probability `noise`.
-    """
-    draw = np.random.default_rng([seed, *annotator.encode()])
-    costs = {
-        name: dict(zip(p.summary.index.tolist(), truth().min_costs(p).tolist(), strict=True))
-        for name, p in offered.items()
-    }
-    answers = []
-    for item in study.tasks[annotator]:
-        a, b = (costs[study.method_shown(annotator, item, side)][study.people[item]] for side in "AB")
-        close = a == b or abs(a - b) <= margin
-        given = {
-            "prefer": "none" if close else ("A" if a < b else "B"),
-            "reasonable_A": "yes" if a < 1 else "no",
-            "reasonable_B": "yes" if b < 1 else "no",
-        }
-        for question in given:
-            if draw.random() < noise:
-                given[question] = str(draw.choice(["A", "B", "none"] if question == "prefer" else ["yes", "no"]))
-        answers.append({"item": item, **given})
-    return answers
+    """Answer by the hidden cost functions of `truth`."""
+    labels = next(iter(offered.values())).summary.index
+    costs = pd.DataFrame({name: truth().min_costs(p) for name, p in offered.items()}, index=labels)
+    return answers_by_cost(study, annotator, costs, noise, margin, seed)
 
 
 def answered(study: Study, offered: dict[str, lw.RecoursePlans], folder: Path, **how: Any) -> Path:

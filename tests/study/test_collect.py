@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from experiments.study import document
 
 from leastways.errors import SettingError
 from leastways.study import Collected, Study, collect_answers
-from tests.study.crowd import document, save
+from tests.study.crowd import save
 from tests.study.test_create import NAMES, make
 
 FULL = {"prefer": "A", "reasonable_A": "yes", "reasonable_B": "no"}
