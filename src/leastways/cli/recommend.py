@@ -44,6 +44,12 @@ def recommend(
     score: of.Score = None,
     accepted: of.Accepted = None,
     alpha: of.Alpha = None,
+    workers: of.Workers = None,
+    cluster: of.Cluster = None,
+    resume: of.Resume = False,
+    dedup: of.Dedup = False,
+    people_per_part: of.PeoplePerPart = None,
+    log: of.LogFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find options for those people of a file whom the model refuses.
@@ -70,19 +76,29 @@ def recommend(
       leastways recommend --model model.onnx --schema schema.yaml \\
           --data train.csv --people refused.csv --out plans.json \\
           --objective satisfaction --satisfied-below 0.5
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.parquet --people everybody/ --out plans \\
+          --workers 8 --dedup
+      leastways recommend --model model.onnx --schema schema.yaml \\
+          --data train.parquet --people everybody/ --out plans \\
+          --cluster tcp://scheduler:8786 --resume
     """
     with errors_shown(as_json):
+        from leastways.cli.many import Many
         from leastways.cli.reading import read_table, read_training
         from leastways.cli.wishes import preferences, target_label
         from leastways.models import load_model
         from leastways.recourse import Recourse
         from leastways.schema import Schema
 
-        places = _places(out, report, force, [schema, data, people, Path(model)])
+        many = Many(out, people, index, workers, cluster, resume, dedup, people_per_part, log, time_limit)
+        many.check(report, force, certify)
+        places = [] if many.wanted else _places(out, report, force, [schema, data, people, Path(model)])
         table = Schema.from_yaml(schema)
         said = preferences(table, editable or (), score or (), alpha, accepted or ())
         judge = load_model(model, trust=trust)
-        train, crowd = read_training(data, table), read_table(people, table, index)
+        train = read_training(data, table)
+        crowd = None if many.wanted else read_table(people, table, index)
         recourse = Recourse(
             judge,
             table,
@@ -95,9 +111,12 @@ def recommend(
             costs=distribution,
             objective=objective,
             satisfied_below=satisfied_below,
-            time_limit=time_limit,
+            time_limit=None if many.wanted else time_limit,
             random_state=seed,
         ).fit(train, distill=distill)
+        if crowd is None:
+            many.run(recourse, said, model, as_json)
+            return
         with progress_bar(f"finding options for {len(crowd)} people") as progress:
             plans = recourse.recommend(crowd, said, progress=progress)
         if certify:

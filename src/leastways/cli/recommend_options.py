@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 _FILES, _SEARCH, _WISHES = "Files", "Search", "What all these people told us"
+_MANY = "Many people: with --out FOLDER"
 
 
 def _file(*names: str, **settings: Any) -> Any:
@@ -22,14 +23,26 @@ def _wish(*names: str, **settings: Any) -> Any:
     return typer.Option(*names, rich_help_panel=_WISHES, **settings)
 
 
+def _many(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=_MANY, **settings)
+
+
 ModelName: TypeAlias = Annotated[
     str, _file(help="A .onnx or .skops file, or module:object, importable from this folder.")
 ]
 SchemaFile: TypeAlias = Annotated[Path, _file(help="The schema file (see: leastways schema infer).")]
 Data: TypeAlias = Annotated[Path, _file(help="The training table: .csv or .parquet.")]
-PeopleFile: TypeAlias = Annotated[Path, _file(help="The people, a row each: .csv or .parquet.")]
+PeopleFile: TypeAlias = Annotated[
+    Path, _file(help="The people, a row each: .csv or .parquet; with --out FOLDER also a folder of them.")
+]
 Out: TypeAlias = Annotated[
-    Path, _file("--out", "-o", help="Where plans go: .json has everything, .csv and .parquet a row per option.")
+    Path,
+    _file(
+        "--out",
+        "-o",
+        help="Where plans go: .json has everything, .csv and .parquet a row per option. A name without an ending is a "
+        "folder, for any number of people.",
+    ),
 ]
 ReportFile: TypeAlias = Annotated[Path | None, _file(metavar="FILE.html", help="Also write a report to read.")]
 Index: TypeAlias = Annotated[str | None, _file(metavar="COLUMN", help="The column with the people's labels.")]
@@ -59,7 +72,8 @@ TimeLimit: TypeAlias = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Stop searching after so long and keep what was found; those cut short get the status partial.",
+        help="Stop searching after so long and keep what was found; those cut short get the status partial. With "
+        "--out FOLDER: how long a chunk of people may take before its worker is taken to hang.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -83,6 +97,19 @@ Certify: TypeAlias = Annotated[
     ),
 ]
 Threshold: TypeAlias = Annotated[float, _search("The probability from which on it is a yes.")]
+
+Workers: TypeAlias = Annotated[int | None, _many(help="Processes; as many as there are cores if left out.")]
+Cluster: TypeAlias = Annotated[
+    str | None, _many(metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://scheduler:8786.")
+]
+Resume: TypeAlias = Annotated[bool, _many("--resume", help="Continue the run in this folder where it was cut short.")]
+Dedup: TypeAlias = Annotated[bool, _many("--dedup", help="Solve people of a part who have the same values once.")]
+PeoplePerPart: TypeAlias = Annotated[
+    int | None, _many(metavar="N", help="People in a file that is written; 10,000 if left out.")
+]
+LogFile: TypeAlias = Annotated[
+    Path | None, _many("--log", metavar="FILE", help="What happens, a line of JSON each; else log.jsonl in the folder.")
+]
 
 Editable: TypeAlias = Annotated[
     list[str] | None, _wish(metavar="FEATURE", help="They would change this, and nothing not named. Repeat it.")

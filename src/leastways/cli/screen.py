@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from leastways.population import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 _PIPE_WIDTH = 100  # columns where there is no terminal to ask
@@ -57,3 +62,35 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def people_bar(text: str) -> Iterator[Callable[[Progress], None]]:
+    """Show how many people are done, how fast, how many have an option, and how long it will take."""
+    console = notes()
+    if not console.is_terminal:
+        yield lambda progress: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[figures]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(text, total=None, figures="")
+
+        def show(now: Progress) -> None:
+            bar.update(task, total=now.total, completed=now.done, figures=_figures(now))
+
+        yield show
+
+
+def _figures(now: Progress) -> str:
+    left = "" if math.isnan(now.seconds_left) else f"{timedelta(seconds=round(now.seconds_left))} left"
+    return f"{now.people_per_second:,.0f} people/s, {now.found:.0%} found, {left}".replace("nan", "–")

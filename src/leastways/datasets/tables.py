@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +79,18 @@ def _from_csv(path: Path, schema: Schema | None, index: str | None) -> pd.DataFr
 
 def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows, every row as long as the header."""
+    lines = csv_lines(path)
+    return next(lines), list(lines)
+
+
+def csv_lines(path: Path) -> Iterator[list[str]]:
+    """Yield the header and then the rows, every row as long as the header, one by one."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             lines = csv.reader(stream, strict=True)
             header = next(lines, [])
             _check_header(header, path)
-            rows = []
+            yield header
             for row in lines:
                 if len(row) > len(header):
                     raise DataError(
@@ -92,12 +98,11 @@ def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
                         "Put quotes around a value that holds a comma."
                     )
                 if row:  # a blank line is no row
-                    rows.append(row + [""] * (len(header) - len(row)))
+                    yield row + [""] * (len(header) - len(row))
     except UnicodeDecodeError as error:
         raise DataError(f"{str(path)!r} is not UTF-8 text ({error.reason}); save it as CSV in UTF-8.") from error
     except (csv.Error, OSError) as error:
         raise DataError(f"cannot read {str(path)!r}: {error}") from error
-    return header, rows
 
 
 def _check_header(header: Sequence[str], path: Path) -> None:

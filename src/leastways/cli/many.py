@@ -1,0 +1,156 @@
+"""`leastways recommend --out FOLDER`: people by the million, in parts that are written as they are done."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from leastways.cli.exits import INTERRUPTED, SOME_FAILED
+from leastways.cli.screen import notes, people_bar, print_json, screen
+from leastways.errors import SettingError
+
+if TYPE_CHECKING:
+    from leastways.costs import Preferences
+    from leastways.population import PopulationResult
+    from leastways.recourse import Recourse
+
+
+@dataclass(frozen=True)
+class Many:
+    """What was said of a run of many people."""
+
+    out: Path
+    people: Path
+    index: str | None
+    workers: int | None
+    cluster: str | None
+    resume: bool
+    dedup: bool
+    people_per_part: int | None
+    log: Path | None
+    time_limit: float | None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the results go to a folder: a name without an ending."""
+        return self.out.suffix == ""
+
+    def check(self, report: Path | None, force: bool, certify: bool) -> None:
+        """Raise where options were given that belong to the other kind of result."""
+        if self.wanted:
+            asked = {"--report": report is not None, "--force": force, "--certify": certify}
+            wrong = [name for name, given in asked.items() if given]
+            if wrong:
+                raise SettingError(
+                    f"{wrong[0]} does not go with --out {str(self.out)!r}, which is a folder: a run of many people is "
+                    "never overwritten, and is too large for one page. Give --out a .json, .csv or .parquet file."
+                )
+            return
+        asked = {
+            "--workers": self.workers is not None,
+            "--cluster": self.cluster is not None,
+            "--resume": self.resume,
+            "--dedup": self.dedup,
+            "--people-per-part": self.people_per_part is not None,
+            "--log": self.log is not None,
+        }
+        wrong = [name for name, given in asked.items() if given]
+        if wrong:
+            raise SettingError(
+                f"{wrong[0]} is for a folder of results; --out {str(self.out)!r} is a file. A name without an ending "
+                "is a folder."
+            )
+
+    def run(self, recourse: Recourse, said: Preferences | None, model: str, as_json: bool) -> None:
+        """Work through the people and show what came of it."""
+        from leastways.population import recommend_files
+        from leastways.population.prints import file_print
+
+        size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
+        with _terminated_as_interrupted(), people_bar("finding options") as progress:
+            try:
+                result = recommend_files(
+                    recourse,
+                    self.people,
+                    self.out,
+                    preferences=said,
+                    index=self.index,
+                    workers=self.workers,
+                    cluster=self.cluster,
+                    resume=self.resume,
+                    dedup=self.dedup,
+                    time_limit=self.time_limit,
+                    log=self.log,
+                    progress=progress,
+                    model_file=file_print(Path(model)) if Path(model).is_file() else None,
+                    **size,
+                )
+            except KeyboardInterrupt:
+                interrupted = True
+            else:
+                interrupted = False
+        if interrupted:
+            self._say_how_to_go_on()
+            raise typer.Exit(INTERRUPTED)
+        self._show(result, recourse._settings(), as_json)
+
+    def _say_how_to_go_on(self) -> None:
+        from leastways.population.folder import people_done
+
+        done, total = people_done(self.out)
+        notes().print(
+            f"Interrupted. {done:,} of {total:,} people are done and kept in {self.out}; the same command with "
+            "--resume goes on from there.",
+            style="yellow",
+            soft_wrap=True,
+            markup=False,
+        )
+
+    def _show(self, result: PopulationResult, settings: dict[str, Any], as_json: bool) -> None:
+        from rich.text import Text
+
+        from leastways.report import summary_table
+
+        totals = result.totals
+        speed = None if result.seconds == 0 else round(result.people_per_second, 1)
+        if as_json:
+            facts = {"seconds": round(result.seconds, 3), "people_per_second": speed, "solved": result.solved}
+            print_json({"out": str(result.folder), **facts, "summary": totals.to_dict(), "settings": settings})
+        else:
+            screen().print(summary_table(totals))
+            if self.dedup:
+                screen().print(f"{result.solved:,} searches served {totals.people:,} people: the others have the same")
+            screen().print(Text(f"Written to {result.folder}"), soft_wrap=True)
+        unusable, partial = (totals.statuses.get(status, 0) for status in ("invalid_input", "partial"))
+        if unusable or partial:
+            notes().print(
+                f"Note: {unusable:,} row(s) could not be used, and the search ended early for {partial:,} person(s); "
+                "the column reason says why.",
+                style="yellow",
+                soft_wrap=True,
+            )
+            raise typer.Exit(SOME_FAILED)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Take a polite request to end, as cluster managers send it, for Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

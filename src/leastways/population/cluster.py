@@ -1,0 +1,133 @@
+"""A Dask cluster as a crew: Dask schedules, moves and retries; here is only what it leaves to its clients."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from typing import Any
+
+from leastways._extras import require
+from leastways.errors import SettingError
+from leastways.population import worker
+from leastways.population.crews import NewWorkerError, WorkerLostError, cannot_load, taken
+from leastways.population.tables import Solved
+from leastways.population.worker import Chunk, NotToldError
+
+_PATIENCE = 600.0  # seconds that a scheduler, or its last worker, may be away
+_TIMEOUT = 30  # seconds for one try to connect
+_PLACES_KNOWN = 2.0  # seconds that the number of workers is taken as known
+
+
+class DaskCluster:
+    """The workers of a Dask scheduler."""
+
+    def __init__(self, address: str, key: str, blob: bytes, patience: float = _PATIENCE) -> None:
+        self._dask = require("distributed", "cluster", "A Dask cluster")
+        self._address = address
+        self._told = (key, blob)
+        self._patience = patience
+        self._count = itertools.count()
+        self._held: dict[Future[Solved], tuple[str, float]] = {}  # the key of each task, and when it was submitted
+        self._places = (0, 0.0)
+        self._client: Any = None
+        self._connect(first=True)
+        self.name = f"Dask at {address} ({self.places()} threads)"
+
+    @property
+    def dashboard(self) -> str:
+        """The address of Dask's own pages."""
+        return str(self._client.dashboard_link)
+
+    def places(self) -> int:
+        """Return how many threads the workers have, now; at least one, so that a chunk waits for a first worker."""
+        n, at = self._places
+        if time.monotonic() - at > _PLACES_KNOWN:
+            with suppress(OSError, TimeoutError):  # away for the moment: its tasks will tell
+                n = sum(self._client.nthreads().values())
+            self._places = (n, time.monotonic())
+        return max(n, 1)
+
+    def submit(self, chunk: Chunk) -> Future[Solved]:
+        """Give Dask a task."""
+        name = f"leastways-{self._told[0][:12]}-{next(self._count)}"
+        try:
+            future: Future[Solved] = self._executor.submit(worker.work, self._told[0], chunk, key=name)
+        except (OSError, RuntimeError):  # the scheduler went away between two chunks
+            self._connect()
+            future = self._executor.submit(worker.work, self._told[0], chunk, key=name)
+        self._held[future] = (name, time.monotonic())
+        return future
+
+    def since(self, future: Future[Solved]) -> float | None:
+        """Return when the task was submitted: there are no more of them than threads."""
+        return self._held[future][1]
+
+    def result(self, future: Future[Solved]) -> Solved:
+        """Return what came of a task. Dask itself has run it again where a worker was lost, up to a point."""
+        del self._held[future]
+        try:
+            return taken(future)
+        except self._dask.KilledWorker as error:
+            raise WorkerLostError("several Dask workers died on it") from error
+        except NotToldError as error:
+            self._tell()
+            raise NewWorkerError("the worker is new") from error
+        except CancelledError as error:
+            self._reconnect()
+            raise NewWorkerError("the connection to the scheduler was lost") from error
+
+    def give_up(self, future: Future[Solved]) -> None:
+        """Restart the worker that hangs, where Dask has a nanny for it; the task is submitted again by the driver."""
+        name, _ = self._held.pop(future)
+        hanging = [address for address, keys in self._client.processing().items() if name in keys]
+        future.cancel()
+        if hanging:
+            self._client.restart_workers(hanging, timeout=60, raise_for_error=False)
+
+    def close(self, at_once: bool) -> None:
+        """Leave the cluster; its workers stay."""
+        for future in list(self._held):
+            future.cancel()
+        with suppress(OSError, TimeoutError):
+            self._client.unregister_worker_plugin(self._plugin_name)
+        self._client.close()
+
+    @property
+    def _plugin_name(self) -> str:
+        return f"leastways-{self._told[0][:12]}"
+
+    def _reconnect(self) -> None:
+        """Take up the work with the scheduler that came in the place of the lost one."""
+        if self._client.status == "running":
+            self._tell()  # the client found it by itself; a new scheduler knows nothing of us
+        else:
+            self._connect()
+
+    def _connect(self, first: bool = False) -> None:
+        deadline = time.monotonic() + (0 if first else self._patience)
+        if self._client is not None:
+            self._client.close()
+        while True:
+            try:
+                self._client = self._dask.Client(self._address, timeout=_TIMEOUT, set_as_default=False)
+                break
+            except (OSError, TimeoutError) as error:
+                if time.monotonic() > deadline:
+                    raise SettingError(f"there is no Dask scheduler at {self._address!r}: {error}") from error
+                time.sleep(1.0)
+        self._executor = self._client.get_executor(pure=False)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell all workers, and those to come, how to search: once each."""
+        from leastways.population.dask_plugin import Instructions
+
+        try:
+            self._client.register_plugin(Instructions(*self._told), name=self._plugin_name)
+        except (OSError, TimeoutError) as error:
+            raise SettingError(f"the Dask scheduler at {self._address!r} went away again: {error}") from error
+        except Exception as error:  # what a worker raised when it loaded the model
+            raise cannot_load(error) from error
+        self._places = (0, 0.0)

@@ -1,0 +1,265 @@
+"""The folder of a run: a manifest of what it is, the parts that are done, and nothing that is half done.
+
+A part is written under a temporary name, brought to the disk, renamed, and only then entered in the journal. Whatever
+is not in the journal does not count: a run that was killed goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from leastways.errors import DataError, SettingError
+from leastways.population.prints import differences, file_print
+from leastways.population.tables import arrow
+
+MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
+TABLES = ("people", "options")
+_FORMAT, _VERSION = "leastways population", 1
+
+
+@dataclass(frozen=True)
+class DonePart:
+    """A part that is on the disk: which people, its files with their checksums, and what came of these people."""
+
+    number: int
+    first: int
+    people: int
+    files: Mapping[str, Mapping[str, Any]]  # by table: name, rows, bytes, sha256
+    totals: Mapping[str, Any]
+
+
+class RunFolder:
+    """A folder that one run, and nobody else at the same time, writes to."""
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.done: dict[int, DonePart] = {}
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path, manifest: dict[str, Any], resume: bool) -> Iterator[RunFolder]:
+        """Start a run in a new or empty folder, or take up one that was cut short; hold it until the end."""
+        folder = cls(path, {"format": _FORMAT, "version": _VERSION, **manifest, "finished": False})
+        known = held_by(path)
+        if known is not None:
+            folder._check_same(known, resume)
+        path.mkdir(exist_ok=True)
+        with _locked(path):
+            if known is None:
+                folder._write_json(MANIFEST, folder.manifest)
+                for name in TABLES:
+                    (path / name).mkdir()
+            elif known["finished"]:
+                folder.manifest = known
+                folder.done = {part["number"]: DonePart(**part) for part in known["parts"]}
+            else:
+                folder.done = {part.number: part for part in folder._journal()}
+                folder._forget_unfinished()
+            yield folder
+
+    @property
+    def finished(self) -> bool:
+        """Whether all parts are written and the manifest says so."""
+        return bool(self.manifest["finished"])
+
+    def keep(self, number: int, first: int, tables: Mapping[str, Any], totals: Mapping[str, Any]) -> DonePart:
+        """Write the tables of a part, and enter it in the journal once they are safe."""
+        files = {name: self._write_table(name, number, table) for name, table in tables.items()}
+        part = DonePart(number, first, len(tables["people"]), files, totals)
+        line = json.dumps(asdict(part), allow_nan=False) + "\n"
+        with _written(self.path / JOURNAL), (self.path / JOURNAL).open("a", encoding="utf-8") as journal:
+            journal.write(line)
+            _to_disk(journal)
+        self.done[number] = part
+        return part
+
+    def finish(self, totals: Mapping[str, Any]) -> None:
+        """Write the whole account into the manifest; the journal is of no more use."""
+        parts = [asdict(self.done[number]) for number in sorted(self.done)]
+        self.manifest = {**self.manifest, "finished": True, "totals": dict(totals), "parts": parts}
+        self._write_json(MANIFEST, self.manifest)
+        (self.path / JOURNAL).unlink(missing_ok=True)
+
+    def _write_table(self, name: str, number: int, table: Any) -> dict[str, Any]:
+        arrow()
+        import pyarrow.parquet as pq
+
+        target = self.path / name / f"part-{number:06d}.parquet"
+        draft = target.with_name(f".{target.stem}-{secrets.token_hex(4)}")
+        with _written(target):
+            try:
+                with draft.open("wb") as stream:
+                    pq.write_table(table, stream, compression="zstd")
+                    _to_disk(stream)
+                size, checksum = draft.stat().st_size, file_print(draft)
+                draft.replace(target)
+                _folder_to_disk(target.parent)
+            finally:
+                draft.unlink(missing_ok=True)
+        return {"name": f"{name}/{target.name}", "rows": len(table), "bytes": size, "sha256": checksum}
+
+    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
+        target = self.path / name
+        draft = target.with_name(f".{name}-{secrets.token_hex(4)}")
+        with _written(target):
+            try:
+                with draft.open("w", encoding="utf-8") as stream:
+                    json.dump(content, stream, indent=1, ensure_ascii=False, allow_nan=False)
+                    _to_disk(stream)
+                draft.replace(target)
+                _folder_to_disk(self.path)
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def _check_same(self, known: Mapping[str, Any], resume: bool) -> None:
+        """Raise unless the folder holds this very run, and it is to be continued."""
+        if not resume:
+            state = "a finished run" if known["finished"] else "a run that was cut short"
+            raise SettingError(
+                f"the folder {str(self.path)!r} holds {state}; choose a new folder, or continue it with --resume "
+                "(resume=True)."
+            )
+        found = differences(known["config"], self.manifest["config"])
+        found += _other_input(known["input"], self.manifest["input"])
+        if found:
+            raise SettingError(
+                f"the folder {str(self.path)!r} holds another run, so it is not continued: " + "; ".join(found) + "."
+            )
+
+    def _journal(self) -> list[DonePart]:
+        """Return the parts that are done and whole; a last line that was cut off is dropped."""
+        path = self.path / JOURNAL
+        if not path.is_file():
+            return []
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            with path.open("r+b") as stream:
+                stream.truncate(len(whole))
+        parts = [DonePart(**json.loads(line)) for line in whole.decode("utf-8").splitlines()]
+        return [part for part in parts if all(self._is_whole(file) for file in part.files.values())]
+
+    def _is_whole(self, file: Mapping[str, Any]) -> bool:
+        path = self.path / file["name"]
+        if not path.is_file() or path.stat().st_size != file["bytes"]:
+            return False
+        return file_print(path) == str(file["sha256"])
+
+    def _forget_unfinished(self) -> None:
+        """Remove what a killed run left behind: drafts, and files that never made it into the journal."""
+        known = {file["name"] for part in self.done.values() for file in part.files.values()}
+        for name in TABLES:
+            (self.path / name).mkdir(exist_ok=True)
+            for path in (self.path / name).iterdir():
+                if f"{name}/{path.name}" not in known:
+                    path.unlink()
+        lines = [json.dumps(asdict(part), allow_nan=False) + "\n" for part in self.done.values()]
+        if lines or (self.path / JOURNAL).exists():
+            with _written(self.path / JOURNAL), (self.path / JOURNAL).open("w", encoding="utf-8") as journal:
+                journal.writelines(lines)
+                _to_disk(journal)
+
+
+def check_place(path: Path) -> None:
+    """Raise, before any work, where a run cannot be written to."""
+    if path.exists() and not path.is_dir():
+        raise SettingError(f"{str(path)!r} is a file; a run of many people is written to a folder.")
+    if not path.exists() and not path.parent.is_dir():
+        raise SettingError(f"there is no folder {str(path.parent)!r} to make {path.name!r} in.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise SettingError(f"the folder {str(path)!r} cannot be written to.")
+
+
+def held_by(path: Path) -> dict[str, Any] | None:
+    """Return the manifest of the run that a folder holds; None for a new or empty one, and no for any other."""
+    check_place(path)
+    if not path.exists() or all(p.name == LOCK or p.name.startswith(f".{MANIFEST}") for p in path.iterdir()):
+        return None  # also one that a run was killed in before it had begun
+    return read_manifest(path)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest of a run."""
+    file = path / MANIFEST
+    if not file.is_file():
+        raise SettingError(f"the folder {str(path)!r} holds other files, and no run; choose a new or an empty one.")
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {str(file)!r}: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise DataError(f"{str(file)!r} is not the manifest of a run of leastways.")
+    if data.get("version") != _VERSION:
+        raise DataError(f"{str(file)!r} has version {data.get('version')!r}; this release reads {_VERSION}.")
+    return data
+
+
+def _other_input(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say what differs between two inputs, file by file."""
+    old, new = ({file["name"]: file for file in files["files"]} for files in (before, now))
+    found = [f"the input has no file {name!r} any more" for name in old if name not in new]
+    found += [f"the input has a new file {name!r}" for name in new if name not in old]
+    found += [f"the input file {name!r} was changed" for name in old if name in new and old[name] != new[name]]
+    if not found and before.get("index") != now.get("index"):
+        found.append(f"people are labelled by {now.get('index')!r}, were by {before.get('index')!r}")
+    return found
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep a second run out of the folder; the system lets go of the lock however this process ends."""
+    with (path / LOCK).open("w") as stream:
+        try:
+            import fcntl
+        except ImportError:  # no such locks here: two runs at once are the user's to avoid
+            yield
+            return
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SettingError(f"another run is writing to the folder {str(path)!r} at this moment.") from None
+        yield
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Say which file could not be written, and that nothing done is lost."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"cannot write {str(path)!r}: {error}. The parts that are done are kept; mend this and continue the run "
+            "with --resume (resume=True)."
+        ) from error
+
+
+def _to_disk(stream: Any) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _folder_to_disk(path: Path) -> None:
+    """Bring the names in a folder to the disk, where the system has a way to."""
+    with suppress(PermissionError):  # Windows opens no folders
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def people_done(path: Path) -> tuple[int, int]:
+    """Return how many people of a run are on the disk, and how many there are."""
+    if not (path / MANIFEST).is_file():
+        return 0, 0
+    manifest = read_manifest(path)
+    lines = (path / JOURNAL).read_text(encoding="utf-8").splitlines() if (path / JOURNAL).is_file() else []
+    return sum(json.loads(line)["people"] for line in lines), int(manifest["input"]["rows"])

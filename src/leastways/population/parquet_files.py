@@ -1,0 +1,157 @@
+"""Parquet files of people, read by row groups; one that turns out to be damaged costs its own people and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leastways.errors import DataError, nearest
+from leastways.population.sources import BATCH, Block, check_features, is_covered, wanted
+from leastways.population.tables import arrow
+from leastways.schema import Schema
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A file whose account of itself, at its end, is whole and fits the schema."""
+
+    path: Path
+    schema: Schema
+    fragment: Any  # of a pyarrow dataset
+    groups: tuple[int, ...]  # rows of each row group
+    columns: Sequence[str]  # less the labels
+    types: Mapping[str, str]
+    label: str | None  # the column that holds them
+    label_type: Any
+    counted: tuple[int, int] | None  # labels that are numbers from .. by .., as pandas notes them
+
+    @property
+    def rows(self) -> int:
+        """People in this file."""
+        return sum(self.groups)
+
+    @classmethod
+    def looked_over(cls, path: Path, schema: Schema, index: str | None, alone: bool) -> ParquetFile:
+        """Read a file's account of itself; `alone` says that its labels need not fit to those of other files."""
+        pa = arrow()
+        import pyarrow.dataset as ds
+        from pyarrow import fs
+
+        options = ds.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+        )
+        try:
+            form = ds.ParquetFileFormat(default_fragment_scan_options=options)
+            fragment = form.make_fragment(str(path), filesystem=fs.LocalFileSystem())
+            names = fragment.physical_schema
+            groups = tuple(group.num_rows for group in fragment.row_groups)
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"cannot read {str(path)!r} as Parquet: {error}") from error
+        label, counted = _labels_of(path, names, index)
+        columns = [name for name in names.names if name != label]
+        check_features(path, columns, schema)
+        types = {field.name: str(_plain_type(field.type)) for field in names if field.name in (label, *schema.names)}
+        _check_types(path, names, schema)
+        label_type = pa.int64() if label is None else _plain_type(names.field(label).type)
+        kept = counted if alone else None
+        return cls(path, schema, fragment, groups, columns, types, label, label_type, kept)
+
+    def blocks(self, first: int, skip: Sequence[tuple[int, int]]) -> Iterator[Block]:
+        """Yield the rows; those of a row group that cannot be read come as one block that says so."""
+        start = first
+        for number, rows in enumerate(self.groups):
+            if rows and not is_covered(start, start + rows, skip):
+                yield from self._group(number, rows, start, start - first, skip)
+            start += rows
+
+    def _group(
+        self, number: int, rows: int, start: int, inside: int, skip: Sequence[tuple[int, int]]
+    ) -> Iterator[Block]:
+        pa = arrow()
+        names = wanted(self.columns, self.schema.features)
+        read = 0
+        try:
+            for batch in self._batches(number, [*names, *([] if self.label is None else [self.label])]):
+                place = start + read
+                if not is_covered(place, place + len(batch), skip):
+                    frame = pa.Table.from_batches([batch.select(names)]).replace_schema_metadata(None).to_pandas()
+                    yield Block(place, len(batch), frame, self._labels(batch, place, inside + read))
+                read += len(batch)
+        except (OSError, pa.ArrowException) as error:
+            trouble = f"this row cannot be read: row group {number} of {self.path.name!r} is damaged ({_short(error)})"
+            labels = self._rescued_labels(number, read, rows - read, start + read, inside + read)
+            yield Block(start + read, rows - read, None, labels, trouble)
+
+    def _batches(self, number: int, columns: Sequence[str]) -> Iterator[Any]:
+        group = self.fragment.subset(row_group_ids=[number])
+        scan = group.to_batches(
+            columns=list(columns), batch_size=BATCH, batch_readahead=1, fragment_readahead=1, use_threads=False
+        )
+        return (batch for batch in scan if len(batch))
+
+    def _labels(self, batch: Any, place: int, inside: int) -> Any:
+        pa = arrow()
+        if self.label is not None:
+            column = batch.column(self.label)
+            return column.cast(self.label_type) if column.type != self.label_type else column
+        numbers = np.arange(len(batch), dtype=np.int64)
+        if self.counted is None:
+            return pa.array(place + numbers)
+        begin, step = self.counted
+        return pa.array(begin + step * (inside + numbers))
+
+    def _rescued_labels(self, number: int, read: int, rows: int, place: int, inside: int) -> Any:
+        """Return the labels of rows that cannot be read, where at least these can; else none."""
+        pa = arrow()
+        if self.label is None:
+            return self._labels(pa.record_batch([pa.nulls(rows)], ["none"]), place, inside)
+        try:
+            held = pa.Table.from_batches(list(self._batches(number, [self.label])))
+            return held.column(0).cast(self.label_type).combine_chunks().slice(read, rows)
+        except (OSError, pa.ArrowException):
+            return pa.nulls(rows, self.label_type)
+
+
+def _labels_of(path: Path, names: Any, index: str | None) -> tuple[str | None, tuple[int, int] | None]:
+    """Return the column with the labels, or that they are counted from .. by .., or that there are none."""
+    if index is not None:
+        if index not in names.names:
+            raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, names.names)}")
+        return index, None
+    noted = json.loads((names.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    if len(noted) > 1:
+        raise DataError(f"{str(path)!r} has an index of {len(noted)} levels; name one column with --index.")
+    if not noted:
+        return None, None
+    if isinstance(noted[0], str):
+        return (noted[0], None) if noted[0] in names.names else (None, None)
+    return None, (int(noted[0]["start"]), int(noted[0]["step"]))
+
+
+def _check_types(path: Path, names: Any, schema: Schema) -> None:
+    """Raise where a column can hold nothing that its feature is: that is no fault of single people."""
+    pa = arrow()
+    for feature in schema.features:
+        kind = _plain_type(names.field(feature.name).type)
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        fits = number or pa.types.is_null(kind) if feature.numeric else not pa.types.is_nested(kind)
+        if not fits:
+            raise DataError(
+                f"{str(path)!r}: column {feature.name!r} holds {kind}, but the schema says that it is {feature.kind}."
+            )
+
+
+def _plain_type(kind: Any) -> Any:
+    """Return the type of the values, however they are laid out."""
+    pa = arrow()
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_large_string(inner) or pa.types.is_string_view(inner) else inner
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,179 @@
+"""Parts: fixed stretches of the input, each read, solved in chunks of any size, put together, and written as one.
+
+Where a part begins and ends depends on the input and one setting alone. So do the units within it, which are what a
+worker searches for in one call. How many units go into a chunk, who solves it and when, shows nowhere in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs import Preferences
+from leastways.population.prints import value_print
+from leastways.population.sources import Block, Source
+from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_people
+from leastways.population.worker import joined
+from leastways.schema import Schema
+
+
+@dataclass
+class Part:
+    """A stretch of people, while it is being worked on."""
+
+    number: int
+    first: int
+    labels: Any  # [n] an arrow array
+    frame: pd.DataFrame  # those to solve, distinct ones only where that was asked for; rows counted from 0
+    source: NDArray[np.int64]  # [n] the row of `frame` that stands for each person, -1 where theirs cannot be read
+    trouble: Mapping[int, str]  # place -> why the row cannot be read
+    told_each: Mapping[int, Preferences]  # by row of `frame`
+    solved: dict[int, Solved] = field(default_factory=dict)  # by first row of `frame`
+    begun: int = 0  # rows of `frame` that have been given out
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def left(self) -> int:
+        """Rows that are not solved yet."""
+        return len(self.frame) - sum(len(solved.people) for solved in self.solved.values())
+
+    def people_in(self, first: int, end: int) -> int:
+        """Count the people that some rows of `frame` stand for."""
+        return int(((self.source >= first) & (self.source < end)).sum())
+
+
+def parts_of(
+    source: Source,
+    size: int,
+    done: Sequence[int],
+    dedup: bool,
+    preferences: Preferences | Mapping[Any, Preferences] | None,
+) -> Iterator[Part]:
+    """Read the parts that are not done, in order, holding one at a time."""
+    each = None if preferences is None or isinstance(preferences, Preferences) else preferences
+    total = -(-source.rows // size)
+    wanted = sorted(set(range(total)) - set(done))
+    skip = [(number * size, min((number + 1) * size, source.rows)) for number in sorted(done)]
+    held: list[Block] = []
+    blocks = source.blocks(_merged(skip))
+    for number in wanted:
+        first, end = number * size, min((number + 1) * size, source.rows)
+        while not held or held[-1].first + held[-1].rows < end:
+            held.append(next(blocks))
+        pieces = [piece for block in held for piece in _cut(block, first, end)]
+        held = [block for block in held if block.first + block.rows > end]
+        yield _part(number, first, pieces, source.label_type, dedup, each)
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join stretches that touch."""
+    out: list[tuple[int, int]] = []
+    for a, b in spans:
+        if out and out[-1][1] == a:
+            out[-1] = (out[-1][0], b)
+        else:
+            out.append((a, b))
+    return out
+
+
+def _cut(block: Block, first: int, end: int) -> Iterator[Block]:
+    a, b = max(first, block.first), min(end, block.first + block.rows)
+    if a >= b:
+        return
+    inside = slice(a - block.first, b - block.first)
+    frame = None if block.frame is None else block.frame.iloc[inside]
+    yield Block(a, b - a, frame, block.labels.slice(inside.start, b - a), block.trouble)
+
+
+def _part(
+    number: int,
+    first: int,
+    pieces: Sequence[Block],
+    label_type: Any,
+    dedup: bool,
+    each: Mapping[Any, Preferences] | None,
+) -> Part:
+    pa = arrow()
+    labels = pa.concat_arrays([_flat(piece.labels).cast(label_type) for piece in pieces])
+    readable = [piece.frame for piece in pieces if piece.frame is not None]
+    frame = pd.concat(readable, ignore_index=True) if readable else pd.DataFrame()
+    here = np.concatenate([np.full(piece.rows, piece.frame is not None) for piece in pieces])
+    source = np.where(here, np.cumsum(here) - 1, -1).astype(np.int64)
+    trouble = {
+        place: piece.trouble
+        for piece in pieces
+        if piece.frame is None
+        for place in range(piece.first - first, piece.first - first + piece.rows)
+    }
+    told = _told(labels, source, each)
+    if dedup and len(frame):
+        frame, source, told = _distinct(frame, source, told)
+    return Part(number, first, labels, frame, source, trouble, told)
+
+
+def _flat(labels: Any) -> Any:
+    return labels.combine_chunks() if hasattr(labels, "combine_chunks") else labels
+
+
+def _told(labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferences] | None) -> dict[int, Preferences]:
+    """Return what people said by their row of the frame."""
+    if not each:
+        return {}
+    known = zip(labels.to_pylist(), source.tolist(), strict=True)
+    return {row: each[label] for label, row in known if row >= 0 and label in each}
+
+
+def _distinct(
+    frame: pd.DataFrame, source: NDArray[np.int64], told: Mapping[int, Preferences]
+) -> tuple[pd.DataFrame, NDArray[np.int64], dict[int, Preferences]]:
+    """Keep one row of those that are the same and whose people said the same."""
+    said = {id(p): value_print(p) for p in told.values()}
+    key = frame.assign(**{"\0told": [said[id(told[row])] if row in told else "" for row in range(len(frame))]})
+    group = key.groupby(list(key.columns), sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    _, keep = np.unique(group, return_index=True)  # groups are numbered in the order of their first rows
+    kept = {int(group[row]): said_by for row, said_by in told.items()}
+    return frame.iloc[keep].reset_index(drop=True), np.where(source < 0, -1, group[source]), kept
+
+
+def assembled(part: Part, schema: Schema) -> dict[str, Any]:
+    """Put what the workers found into the two tables of a part: everybody once, in the order of the input."""
+    pa = arrow()
+    found = [part.solved[first] for first in sorted(part.solved)]
+    reasons = list(dict.fromkeys(part.trouble.values()))
+    found += [unusable_people(schema, reason) for reason in reasons]  # after the others: rows that cannot be read
+    people, options = joined([(solved.people, solved.options) for solved in found])
+    places = part.source.copy()
+    for place, reason in part.trouble.items():
+        places[place] = len(part.frame) + reasons.index(reason)
+    rows = part.first + np.arange(len(part), dtype=np.int64)
+    heads = [("row", pa.array(rows)), (PERSON, part.labels)]
+    return {
+        "people": _headed(people.take(pa.array(places)), heads),
+        "options": _options(options, len(people), places, rows, part.labels),
+    }
+
+
+def _options(options: Any, n: int, places: NDArray[np.int64], rows: NDArray[np.int64], labels: Any) -> Any:
+    """Return everybody's options: those of the row that stands for them."""
+    pa = arrow()
+    whose = options["place"].to_numpy()
+    begin = np.searchsorted(whose, np.arange(n))
+    count = np.bincount(whose, minlength=n)
+    person = np.repeat(np.arange(len(places)), count[places])
+    within = np.arange(len(person)) - np.repeat(np.cumsum(count[places]) - count[places], count[places])
+    taken = options.take(pa.array(begin[places][person] + within)).drop_columns(["place"])
+    return _headed(taken, [(ROW, pa.array(rows[person])), (PERSON, labels.take(pa.array(person)))])
+
+
+def _headed(table: Any, heads: Sequence[tuple[str, Any]]) -> Any:
+    """Put columns before the others, and lay the table out in one piece: its bytes must not tell how it was made."""
+    for name, column in reversed(heads):
+        table = table.add_column(0, name, column)
+    return table.combine_chunks()

@@ -1,0 +1,132 @@
+"""Fingerprints: what has to be the same for a run to be continued, and what differs where it is not."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leastways.costs import Preferences
+from leastways.errors import plain
+from leastways.models import QueryMeter, as_model
+from leastways.recourse import Recourse
+
+_LIBRARIES = ("leastways", "numpy", "pandas", "scikit-learn", "scipy", "numba", "pyarrow")
+_PROBES = 64  # rows that a model is known by
+_SAME = 1e-6  # the last bits of an answer depend on the machine
+_BLOCK = 1 << 20
+
+
+def file_print(path: Path) -> str:
+    """Return the sha256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def value_print(value: Any) -> str:
+    """Return the sha256 of a value made of arrays, tables, records and plain values."""
+    digest = hashlib.sha256()
+    for piece in _pieces(value):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    yield f"<{type(value).__name__}>".encode()
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield f"{value.dtype.str}{value.shape}".encode()
+        yield np.ascontiguousarray(value).tobytes()
+    elif isinstance(value, pd.DataFrame):
+        yield from _pieces([value.index.tolist(), value.columns.tolist(), value.to_numpy().tolist()])
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield field.name.encode()
+            yield from _pieces(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=repr):
+            yield from _pieces(key)
+            yield from _pieces(value[key])
+    elif isinstance(value, list | tuple | np.ndarray):
+        for item in value:
+            yield from _pieces(item)
+    else:
+        yield repr(plain(value)).encode() + b";"
+
+
+def config_of(
+    recourse: Recourse,
+    preferences: Preferences | Mapping[Any, Preferences] | None,
+    model_file: str | None,
+    people_per_part: int,
+    dedup: bool,
+) -> dict[str, Any]:
+    """Return all that the results depend on beside the people, as JSON can hold it."""
+    settings = recourse._settings()
+    return {
+        "settings": {name: settings[name] for name in sorted(settings)},
+        "schema": value_print(recourse.schema.to_yaml()),
+        "training": value_print([recourse.cost_model_.percentiles.data, getattr(recourse, "distilled_", None)]),
+        "model": {"file": model_file, "answers": _answers(recourse)},
+        "preferences": None if preferences is None else value_print(preferences),
+        "people_per_part": people_per_part,
+        "dedup": dedup,
+        "made_with": {"python": platform.python_version()} | {name: installed(name) for name in _LIBRARIES},
+    }
+
+
+def _answers(recourse: Recourse) -> list[float | None]:
+    """Return what the model says of some rows made of the schema's grids: None where it fails.
+
+    A model is any object, and no bytes of it can be relied on to be the same in the next process. Its answers can.
+    """
+    draw = np.random.default_rng(0)
+    codes = np.stack([draw.integers(0, len(f.values), _PROBES) for f in recourse.schema.features], axis=1)
+    meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
+    values, _ = meter.judge_by_group(recourse.schema.decode(codes.astype(np.int32)), np.arange(_PROBES))
+    return [None if np.isnan(v) else round(float(v), 9) for v in values]
+
+
+_WORDS = {
+    "schema": "the schema differs",
+    "training": "the training table, or what was learned from it, differs",
+    "preferences": "the preferences differ",
+}
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any], inside: str = "") -> list[str]:
+    """Say what differs between two configurations, a line each."""
+    found = []
+    for name in dict.fromkeys([*before, *now]):
+        one, other = before.get(name), now.get(name)
+        where = f"{inside}{name}"
+        if one == other:
+            continue
+        if where == "model.answers":
+            found += _other_answers(one or [], other or [])
+        elif isinstance(one, Mapping) and isinstance(other, Mapping):
+            found += differences(one, other, f"{where}.")
+        elif where == "model.file":
+            found.append(f"the model's file differs (sha256 {str(other)[:12]}, was {str(one)[:12]})")
+        else:
+            found.append(_WORDS.get(where, f"{where} is {other!r}, was {one!r}"))
+    return found
+
+
+def _other_answers(before: list[float | None], now: list[float | None]) -> list[str]:
+    if len(before) != len(now):
+        return ["the model differs"]
+    for one, other in zip(before, now, strict=True):
+        same = one is other if one is None or other is None else abs(one - other) <= _SAME
+        if not same:
+            return [f"the model answers {other!r} where it answered {one!r}"]
+    return []

@@ -1,0 +1,284 @@
+"""Options for all people of a file or a folder, written to a folder: the one function that a user calls."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from leastways.costs import Preferences
+from leastways.costs.distribution import check_number
+from leastways.errors import DataError, LeastwaysError, SettingError
+from leastways.population.crews import Crew, Given, Processes, Threads, pickled
+from leastways.population.driver import Driver, Settings
+from leastways.population.folder import LOG, RunFolder, check_place
+from leastways.population.log import Log, Progress, Watch
+from leastways.population.parts import Part, assembled, parts_of
+from leastways.population.prints import config_of
+from leastways.population.sources import Source, survey
+from leastways.population.tables import Solved, arrow, check_names
+from leastways.population.totals import added, sums_of, totals_of
+from leastways.recourse import Recourse
+from leastways.report.totals import Totals
+from leastways.search.base import check_count
+
+_UNIT = 500  # people that are searched for in one call, about
+_UNITS = 32  # that a small population is cut into at least, so that several workers have something to do
+
+
+@dataclass(frozen=True)
+class PopulationResult:
+    """What came of a run.
+
+    Attributes
+    ----------
+    folder
+        Where the plans are: `people` and `options`, a Parquet file a part, and `manifest.json`.
+    totals
+        The figures over all people.
+    solved
+        Rows that were searched for; fewer than people where the same ones were solved once.
+    seconds
+        That this try took; 0 where there was nothing left to do.
+    people_per_second
+        In this try.
+    """
+
+    folder: Path
+    totals: Totals
+    solved: int
+    seconds: float
+    people_per_second: float
+
+
+def recommend_files(
+    recourse: Recourse,
+    people: str | Path,
+    out: str | Path,
+    *,
+    preferences: Preferences | Mapping[Any, Preferences] | None = None,
+    index: str | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    cluster: str | None = None,
+    resume: bool = False,
+    dedup: bool = False,
+    time_limit: float | None = None,
+    people_per_part: int = 10_000,
+    give_up_after: int = 1_000,
+    log: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    model_file: str | None = None,
+) -> PopulationResult:
+    """Find options for all people of a file or a folder, however many, and write them to a folder.
+
+    Results do not depend on how many workers there are, on who solves what, or on whether the run was interrupted and
+    resumed: the files are the same to the byte.
+
+    Parameters
+    ----------
+    recourse
+        Fitted, and without a `time_limit`: plans that depend on the speed of a machine could not be resumed.
+    people
+        A .parquet or .csv file, or a folder of one kind of them.
+    out
+        A new or empty folder; with `resume`, the one of the run to continue.
+    preferences
+        What people told us: one `Preferences` for all, or a mapping from a person's label to theirs.
+    index
+        The column with people's labels; else those that pandas wrote, else row numbers.
+    workers
+        How many chunks are worked on at the same time; else as many as there are cores.
+    executor
+        Any `concurrent.futures.Executor`. Without it: processes, or threads where the model cannot be pickled.
+    cluster
+        The address of a Dask scheduler, such as "tcp://scheduler:8786", to work with its workers.
+    resume
+        Continue a run that was cut short. One that is finished is left as it is.
+    dedup
+        Solve people of the same part who have the same values and said the same only once.
+    time_limit
+        Seconds that a chunk of people may take before its worker is taken to hang. None: 5 minutes, or 30 times what it
+        should take by the speed so far.
+    people_per_part
+        People in a file that is written; what is lost when the run is killed is at most a few of these.
+    give_up_after
+        People in a row on whom the model fails before the run stops, to be resumed.
+    log
+        Where a line of JSON is written for each thing that happens; else "log.jsonl" in the folder.
+    progress
+        A function that is called with a `Progress`.
+    model_file
+        A fingerprint of the model's file, where it has one. It must be the same when a run is resumed, as must the
+        model's answers to some rows.
+    """
+    arrow()
+    _check(recourse, workers, executor, cluster, time_limit, people_per_part, give_up_after)
+    check_place(Path(out))
+    if isinstance(preferences, Preferences):
+        preferences.check(recourse.schema)
+    source = survey(Path(people), recourse.schema, index)
+    _check_apart(Path(out), source)
+    config = config_of(recourse, preferences, model_file, people_per_part, dedup)
+    manifest = {"config": config, "input": source.manifest(), "schema": recourse.schema.to_yaml()}
+    with RunFolder.opened(Path(out), manifest, resume) as folder:
+        if folder.finished:
+            return _result(folder, 0.0, 0)
+        with Log(Path(log) if log is not None else folder.path / LOG) as lines:
+            run = _Run(recourse, source, folder, lines, preferences, people_per_part, dedup, progress)
+            return run.go(
+                lambda: _crew(recourse, workers, executor, cluster), time_limit=time_limit, give_up_after=give_up_after
+            )
+
+
+@dataclass
+class _Run:
+    """A run under way."""
+
+    recourse: Recourse
+    source: Source
+    folder: RunFolder
+    log: Log
+    preferences: Preferences | Mapping[Any, Preferences] | None
+    people_per_part: int
+    dedup: bool
+    progress: Callable[[Progress], None] | None
+
+    def go(self, crew: Callable[[], Crew], time_limit: float | None, give_up_after: int) -> PopulationResult:
+        before = sum(part.people for part in self.folder.done.values())
+        self._watch = Watch(self.source.rows, before, self.progress)
+        self._searching = self._working = 0.0
+        workers = crew()
+        self.log.write(
+            "begun", people=self.source.rows, done_before=before, crew=workers.name, **_links(workers), pid=os.getpid()
+        )
+        told = self.preferences if isinstance(self.preferences, Preferences) else None
+        settings = Settings(
+            schema=self.recourse.schema,
+            unit=unit_of(self.recourse, self.source.rows),
+            told=told,
+            time_limit=time_limit,
+            give_up_after=give_up_after,
+            total=self.source.rows - before,
+        )
+        driver = Driver(workers, settings, self._finished, self._advanced, self.log.write)
+        try:
+            driver.run(self._parts())
+        except KeyboardInterrupt:
+            self._note_end("interrupted")
+            raise
+        except LeastwaysError as error:
+            self._note_end("stopped", error=str(error))
+            raise
+        self.folder.finish(added(self.folder.done[number].totals for number in sorted(self.folder.done)))
+        self._note_end("finished")
+        return _result(self.folder, self._watch.seconds, self.source.rows - before)
+
+    def _parts(self) -> Iterator[Part]:
+        return parts_of(self.source, self.people_per_part, list(self.folder.done), self.dedup, self.preferences)
+
+    def _finished(self, part: Part) -> None:
+        """Write a part that is solved, and let go of it."""
+        tables = assembled(part, self.recourse.schema)
+        part.solved.clear()
+        done = self.folder.keep(part.number, part.first, tables, sums_of(tables["people"], len(part.frame)))
+        self.log.write("part", number=part.number, people=done.people, options=done.files["options"]["rows"])
+
+    def _advanced(self, solved: Solved, people: int) -> None:
+        self._working += solved.seconds
+        self._searching += solved.searching
+        found = int((solved.people["n_options"].to_numpy() > 0).sum())
+        self._watch.add(people, round(found * people / max(len(solved.people), 1)))
+
+    def _note_end(self, event: str, **facts: Any) -> None:
+        facts |= {"done": sum(part.people for part in self.folder.done.values()), "people": self.source.rows}
+        spent = {"working": self._working, "searching": self._searching, "seconds": self._watch.seconds}
+        self.log.write(event, **facts, **{name: round(value, 3) for name, value in spent.items()})
+
+
+def _check(
+    recourse: Recourse,
+    workers: int | None,
+    executor: Executor | None,
+    cluster: str | None,
+    time_limit: float | None,
+    people_per_part: int,
+    give_up_after: int,
+) -> None:
+    check_is_fitted(recourse, "cost_model_")
+    recourse._check_settings()
+    check_names(recourse.schema)
+    if recourse.time_limit is not None:
+        raise SettingError(
+            "Recourse(time_limit=...) makes plans depend on the speed of a machine, so that a run could not be "
+            "resumed; leave it out. The time_limit here is for workers that hang."
+        )
+    if workers is not None:
+        check_count("workers", workers)
+    if executor is not None and cluster is not None:
+        raise SettingError("give an executor or a cluster, not both.")
+    if time_limit is not None:
+        check_number("time_limit", time_limit, 0, 1e9)
+    check_count("people_per_part", people_per_part)
+    check_count("give_up_after", give_up_after)
+
+
+def _check_apart(out: Path, source: Source) -> None:
+    """Raise where results would be written among the people."""
+    for path in source.paths:
+        if out.exists() and path.resolve().is_relative_to(out.resolve()):
+            raise DataError(f"the people are read from {str(path)!r}, inside the folder {str(out)!r} to write to.")
+
+
+def unit_of(recourse: Recourse, total: int) -> int:
+    """Return how many people are searched for in one call: whole chunks of the search, whatever the workers."""
+    size = recourse._chunk_size()
+    return size * max(1, min(-(-_UNIT // size), total // (_UNITS * size)))
+
+
+def _crew(recourse: Recourse, workers: int | None, executor: Executor | None, cluster: str | None) -> Crew:
+    blob = pickled(recourse)
+    key = hashlib.sha256(blob or b"").hexdigest()
+    if cluster is not None:
+        from leastways.population.cluster import DaskCluster
+
+        return DaskCluster(cluster, key, _sendable(blob))
+    if executor is not None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        if isinstance(executor, ThreadPoolExecutor) and blob is None:
+            return Threads(workers or executor._max_workers, recourse)
+        return Given(executor, workers, key, _sendable(blob))
+    n = workers or _cores()
+    return Threads(n, recourse) if blob is None else Processes(n, key, blob)
+
+
+def _sendable(blob: bytes | None) -> bytes:
+    if blob is None:
+        raise SettingError("the model cannot be pickled, so it cannot be sent to other processes; work in threads.")
+    return blob
+
+
+def _cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _links(crew: Crew) -> dict[str, str]:
+    dashboard = getattr(crew, "dashboard", None)
+    return {} if dashboard is None else {"dashboard": dashboard}
+
+
+def _result(folder: RunFolder, seconds: float, people: int) -> PopulationResult:
+    sums = folder.manifest["totals"]
+    speed = people / seconds if seconds else np.nan
+    return PopulationResult(folder.path, totals_of(sums), sums["solved"], seconds, float(speed))

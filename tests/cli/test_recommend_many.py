@@ -1,0 +1,140 @@
+"""`leastways recommend --out FOLDER`: the same people, by files and workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import leastways as lw
+from leastways.cli.screen import _figures
+from leastways.population import Progress, read_plans
+from tests.cli.bank import SMALL, document, recommend
+from tests.cli.test_process import COMMAND, files
+
+
+@pytest.fixture(autouse=True)
+def _in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastways.population.run.pickled", lambda _: None)  # quick to start
+
+
+def test_a_folder_holds_the_plans_of_a_file(bank: Path, tmp_path: Path) -> None:
+    assert recommend(bank, tmp_path / "plans.json").exit_code == 0
+    result = recommend(bank, tmp_path / "plans", "--people-per-part", 5)
+    assert result.exit_code == 0, result.output
+    assert "All people" in result.stdout
+    assert "plans" in result.stdout
+    wanted, found = lw.RecoursePlans.from_json(tmp_path / "plans.json"), read_plans(tmp_path / "plans")
+    pd.testing.assert_frame_equal(found.summary, wanted.summary)
+    pd.testing.assert_frame_equal(found.options, wanted.options)
+    assert len(list((tmp_path / "plans" / "people").iterdir())) == 3
+
+
+def test_as_json(bank: Path, tmp_path: Path) -> None:
+    said = document(recommend(bank, tmp_path / "plans", "--json", "--dedup", "--workers", 2, "--log", tmp_path / "l"))
+    assert said["summary"]["people"] == 12
+    assert said["solved"] == 12
+    assert said["people_per_second"] > 0
+    assert (tmp_path / "l").read_text().splitlines()[0].startswith('{"at": ')
+    again = document(recommend(bank, tmp_path / "plans", "--json", "--dedup", "--resume"))
+    assert again["people_per_second"] is None
+    assert again["summary"] == said["summary"]
+
+
+def test_dedup_says_what_it_saved(bank: Path, tmp_path: Path) -> None:
+    rows = pd.read_csv(bank / "people.csv")
+    pd.concat([rows, rows.assign(id=rows["id"] + 1000)]).to_csv(tmp_path / "twice.csv", index=False)
+    result = recommend(bank, tmp_path / "plans", "--index", "id", "--dedup", people=str(tmp_path / "twice.csv"))
+    assert result.exit_code == 0, result.output
+    assert "12 searches served 24 people" in result.stdout
+
+
+def test_bad_rows_are_told(bank: Path, tmp_path: Path) -> None:
+    rows = pd.read_csv(bank / "people.csv", dtype=str)
+    rows.loc[0, "age"] = "old"
+    rows.to_csv(tmp_path / "odd.csv", index=False)
+    result = recommend(bank, tmp_path / "plans", "--index", "id", people=str(tmp_path / "odd.csv"))
+    assert result.exit_code == 4
+    assert "1 row(s) could not be used" in result.stderr
+    assert "'old' is not a number" in read_plans(tmp_path / "plans").summary["reason"].iloc[0]
+
+
+def test_what_does_not_go_together(bank: Path, tmp_path: Path) -> None:
+    for more in (["--force"], ["--certify"], ["--report", tmp_path / "r.html"]):
+        result = recommend(bank, tmp_path / "plans", *more)
+        assert result.exit_code == 2
+        assert f"{more[0]} does not go with" in result.stderr
+    for more in (["--resume"], ["--workers", 2], ["--cluster", "tcp://x:1"], ["--dedup"], ["--log", "l"]):
+        result = recommend(bank, tmp_path / "plans.json", *more)
+        assert result.exit_code == 2
+        assert f"{more[0]} is for a folder" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_run_is_refused(bank: Path, tmp_path: Path) -> None:
+    assert recommend(bank, tmp_path / "plans").exit_code == 0
+    again = recommend(bank, tmp_path / "plans")
+    assert again.exit_code == 2
+    assert "holds a finished run" in again.stderr
+    other = recommend(bank, tmp_path / "plans", "--resume", "--seed", 3)
+    assert other.exit_code == 2
+    assert "settings.random_state is 3, was 0" in " ".join(other.stderr.split())
+    model = recommend(bank, tmp_path / "plans", "--resume", model="model.skops")
+    assert model.exit_code == 2
+    assert "the model" in model.stderr
+
+
+def test_a_model_that_is_down(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastways.population.driver._MODEL_PAUSE", 0.0)
+    result = recommend(bank, tmp_path / "plans", model="bank_rule:broken")
+    assert result.exit_code == 3
+    assert "the bank's computer is down" in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_and_resumed(bank: Path, tmp_path: Path, how: signal.Signals) -> None:
+    """A real process, stopped in its third part; it says how to go on, and the same command with --resume does."""
+    started = tmp_path / "started"
+    (tmp_path / "slow_rule.py").write_text(
+        "import pathlib, time\nfrom bank_rule import approve as quick\n"
+        f"mark = pathlib.Path({str(started)!r})\n"
+        "def approve(frame):\n"
+        "    if len(frame) < 9 and (tmp := mark.parent / 'plans' / 'people' / 'part-000001.parquet').exists():\n"
+        "        if not mark.exists():\n            mark.touch()\n            time.sleep(600)\n"
+        "    return quick(frame)\n"
+    )
+    (tmp_path / "bank_rule.py").write_text((bank / "bank_rule.py").read_text())
+    out = ["--out", str(tmp_path / "plans"), *SMALL, "--people-per-part", "4", "--workers", "1"]
+    command = [*COMMAND, *files(bank, "slow_rule:approve"), *out]
+    with subprocess.Popen(
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        args=command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(1200):
+            if started.exists():
+                break
+            time.sleep(0.1)
+        process.send_signal(how)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "8 of 12 people are done" in said
+    assert "--resume" in said
+    assert "Traceback" not in said
+    if how == signal.SIGINT:
+        done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert len(read_plans(tmp_path / "plans")) == 12
+
+
+def test_figures_of_the_bar() -> None:
+    assert _figures(Progress(50, 100, 0.5, 10.0, 65.0)) == "10 people/s, 50% found, 0:01:05 left"
+    assert "nan" not in _figures(Progress(0, 100, float("nan"), float("nan"), float("nan")))

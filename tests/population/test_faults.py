@@ -1,0 +1,276 @@
+"""Real processes that die, hang, are killed, or run out of disk. After each: everybody exactly once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from leastways.errors import ModelError, SettingError
+from leastways.population.folder import read_manifest
+from tests.population.crowd import (
+    VICTIM,
+    Misbehaving,
+    events,
+    everybody_once,
+    fitted,
+    people,
+    prints,
+    run,
+    tables,
+    write,
+)
+from tests.recourse.bank import chance
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+
+
+def others_are_unharmed(out: Path, unbroken: Path, found: pd.DataFrame) -> None:
+    """Nobody but the victim fares otherwise than in a run that nothing happened to."""
+    wanted, options = tables(unbroken)
+    rest = found["row"] != VICTIM
+    pd.testing.assert_frame_equal(found[rest], wanted[rest])
+    mine = tables(out)[1]
+    pd.testing.assert_frame_equal(mine, options[options["row"] != VICTIM].reset_index(drop=True))
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_chunk(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    model = Misbehaving("die", str(tmp_path / "mark"))
+    run(fitted(model), source, tmp_path / "out", workers=1)
+    assert "lost" in events(tmp_path / "out")
+    everybody_once(tmp_path / "out")
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+def test_a_worker_hangs(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    model = Misbehaving("hang", str(tmp_path / "mark"))
+    run(fitted(model), source, tmp_path / "out", workers=1, time_limit=8.0)
+    assert "hung" in events(tmp_path / "out")
+    everybody_once(tmp_path / "out")
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+def test_a_chunk_that_always_fails(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """Something in the worker raises what no model may: found by halving, and the others are solved."""
+    run(fitted(Misbehaving("exit")), source, tmp_path / "out", workers=1)
+    found = everybody_once(tmp_path / "out")
+    assert found["status"].iloc[VICTIM] == "invalid_input"
+    assert "also by itself" in found["reason"].iloc[VICTIM]
+    assert "SystemExit" in found["reason"].iloc[VICTIM]
+    assert events(tmp_path / "out").count("isolated") == 1
+    others_are_unharmed(tmp_path / "out", unbroken, found)
+
+
+def test_a_row_that_kills_every_worker(tmp_path: Path) -> None:
+    few = people().iloc[VICTIM - 1 : VICTIM + 2]
+    source = write(tmp_path / "people.parquet", few)
+    run(fitted(Misbehaving("die")), source, tmp_path / "out", workers=1, people_per_part=2)
+    found = everybody_once(tmp_path / "out", few.index.tolist())
+    assert found["status"].tolist()[1] == "invalid_input"
+    assert "the worker died each time" in found["reason"].iloc[1]
+    assert "invalid_input" not in found["status"].tolist()[::2]
+
+
+def test_a_row_on_which_the_search_never_ends(
+    source: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leastways.population.run.pickled", lambda _: None)  # threads, which are left to themselves
+    run(fitted(Misbehaving("hang")), source, tmp_path / "out", time_limit=2.0, workers=2, people_per_part=4)
+    found = everybody_once(tmp_path / "out")
+    assert "did not end in time" in found["reason"].iloc[VICTIM]
+    others_are_unharmed(tmp_path / "out", unbroken, found)
+
+
+def test_a_model_that_raises_on_one_row(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    run(fitted(Misbehaving("raise")), source, tmp_path / "out")
+    found = everybody_once(tmp_path / "out")
+    reason = found["reason"].iloc[VICTIM]
+    assert found["status"].iloc[VICTIM] == "invalid_input"
+    assert "the model failed on this row" in reason
+    assert "this row is beyond me" in reason
+    others_are_unharmed(tmp_path / "out", unbroken, found)
+    for size in (1, 48):  # the text of a failure does not depend on who else was asked about
+        run(fitted(Misbehaving("raise")), source, tmp_path / f"out{size}", people_per_part=size)
+        pd.testing.assert_frame_equal(tables(tmp_path / f"out{size}")[0], found)
+
+
+class Rarely:
+    """Raises for about one row in a hundred of those it is asked about, whoever they belong to."""
+
+    def __call__(self, frame: pd.DataFrame) -> Any:
+        odd = (frame["income"] * 100).round() % 97 == 3
+        if odd.any():
+            raise ArithmeticError("not this one")
+        return chance(frame)
+
+
+def test_a_model_that_raises_now_and_then(source: Path, tmp_path: Path) -> None:
+    run(fitted(Rarely()), source, tmp_path / "out")
+    found = everybody_once(tmp_path / "out")
+    hit = found["reason"].str.contains("not this one")
+    assert 0 < hit.sum() < 48
+    assert set(found.loc[~hit, "status"]) <= {"found", "already_positive", "none_found"}
+    run(fitted(Rarely()), source, tmp_path / "other", people_per_part=48)
+    for one, other in zip(tables(tmp_path / "out"), tables(tmp_path / "other"), strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+def broken(frame: pd.DataFrame) -> Any:
+    raise ConnectionError("the bank's computer is down")
+
+
+class DownAfter:
+    """Works for so many calls, then for none."""
+
+    def __init__(self, calls: int) -> None:
+        self.calls = calls
+
+    def __call__(self, frame: pd.DataFrame) -> Any:
+        self.calls -= 1
+        return chance(frame) if self.calls > 0 else broken(frame)
+
+
+def test_a_model_that_is_down_stops_the_run(
+    source: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is nobody's fault, so nobody is called unusable; once it is mended, the run goes on."""
+    monkeypatch.setattr("leastways.population.driver._MODEL_PAUSE", 0.0)
+    with pytest.raises(ModelError, match=r"failed on 16 people in a row.*computer is down"):
+        run(fitted(broken), source, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out")
+    with pytest.raises(ModelError, match="people in a row"):
+        run(fitted(DownAfter(60)), source, tmp_path / "out", give_up_after=10, workers=1)
+    assert "stopped" in events(tmp_path / "out")
+    run(fitted(), source, tmp_path / "out", resume=True)
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+def test_a_model_that_a_worker_cannot_load(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="a worker cannot load the model: RuntimeError: only at home"):
+        run(fitted(Homebody(os.getpid())), source, tmp_path / "out", workers=1)
+
+
+class Homebody:
+    """A model that can be loaded in the process that made it, and nowhere else."""
+
+    def __init__(self, home: int) -> None:
+        self.home = home
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        if os.getpid() != state["home"]:
+            raise RuntimeError("only at home")
+        self.__dict__.update(state)
+
+    def __call__(self, frame: pd.DataFrame) -> Any:
+        return chance(frame)
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from tests.population.crowd import Misbehaving, fitted, run
+if __name__ == "__main__":
+    source, out, mark = sys.argv[1:]
+    run(fitted(Misbehaving("hang", mark)), Path(source), Path(out), workers=1)
+"""
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(word) for word in found.stdout.split()]
+
+
+def alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def until(done: Any, seconds: float = 120.0) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.05)
+
+
+def test_the_driver_is_killed(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """kill -9 of the driver in the middle of the second part; its workers go too, and the run is resumed."""
+    script, out, mark = tmp_path / "driver.py", tmp_path / "out", tmp_path / "mark"
+    script.write_text(DRIVER)
+    command = [sys.executable, str(script), str(source), str(out), str(mark)]
+    with subprocess.Popen(command) as process:
+        until(mark.exists)  # the worker hangs on the victim by now
+        helpers = children(process.pid)
+        assert helpers
+        process.kill()
+    until(lambda: not any(alive(pid) for pid in helpers), 30)
+    assert not read_manifest(out)["finished"]
+    assert len((out / "journal.jsonl").read_text().splitlines()) == 1
+    run(fitted(), source, out, resume=True)
+    everybody_once(out)
+    assert prints(out) == prints(unbroken)
+
+
+FULL = """
+import json, subprocess, sys
+from pathlib import Path
+from leastways.errors import DataError
+from tests.population.crowd import fitted, people, run, write, prints
+source, small = Path(sys.argv[1]), Path(sys.argv[2])
+size = lambda kib: f"size={kib}k"
+subprocess.run(["mount", "-t", "tmpfs", "-o", size(48), "none", str(small)], check=True)
+(small / "ballast").write_bytes(b"x" * 24 * 1024)
+out = small / "out"
+try:
+    run(fitted(), source, out)
+    said = "nothing"
+except DataError as error:
+    said = str(error)
+left = [p.name for p in (out / "people").iterdir()] + [p.name for p in (out / "options").iterdir()]
+subprocess.run(["mount", "-o", f"remount,{size(4096)}", str(small)], check=True)
+run(fitted(), source, out, resume=True)
+print(json.dumps({"said": said, "left": left, "prints": prints(out)}))
+"""
+
+
+def test_the_disk_is_full(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """On a file system of a few pages: the run stops, says so, leaves no half of a file, and can be resumed."""
+    apart = ["unshare", "-rm"]
+    if not shutil.which("unshare") or subprocess.run([*apart, "mount", "-t", "tmpfs", "none", "/mnt"]).returncode:
+        pytest.skip("file systems of one's own need unshare")
+    (tmp_path / "small").mkdir()
+    command = [*apart, sys.executable, "-c", FULL, str(source), str(tmp_path / "small")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert "No space left on device" in told["said"]
+    assert "--resume" in told["said"]
+    assert not [name for name in told["left"] if name.startswith(".")]
+    assert told["prints"] == prints(unbroken)
+
+
+def test_an_interruption_ends_the_workers(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """Ctrl-C, as the terminal sends it: to the driver and to all that it started."""
+    script, out, mark = tmp_path / "driver.py", tmp_path / "out", tmp_path / "mark"
+    script.write_text(DRIVER)
+    command = [sys.executable, str(script), str(source), str(out), str(mark)]
+    with subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True) as process:
+        until(mark.exists)
+        helpers = children(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    assert said.count("Traceback") == 1  # the driver's: the workers are silent
+    assert not any(alive(pid) for pid in helpers)
+    assert events(out)[-1] == "interrupted"
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)

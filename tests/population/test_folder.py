@@ -1,0 +1,177 @@
+"""What is on the disk: a manifest, parts that are whole, and nothing that another run could spoil."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import leastways as lw
+from leastways.errors import DataError, SettingError
+from leastways.population.folder import RunFolder, read_manifest
+from tests.population.crowd import everybody_once, fitted, people, prints, run, write
+from tests.recourse.bank import SCHEMA, TRAIN, chance
+
+
+def contrary(frame: pd.DataFrame) -> Any:
+    return 1.0 - chance(frame)
+
+
+def cut_short(unbroken: Path, out: Path, keep: int = 1) -> Path:
+    """Make a folder look as if the run had been killed after some parts."""
+    shutil.copytree(unbroken, out)
+    manifest = read_manifest(out)
+    parts = manifest.pop("parts")
+    manifest.pop("totals")
+    (out / "manifest.json").write_text(json.dumps(manifest | {"finished": False}))
+    (out / "journal.jsonl").write_text("".join(json.dumps(part) + "\n" for part in parts[:keep]))
+    for part in parts[keep:]:
+        for file in part["files"].values():
+            (out / file["name"]).unlink()
+    return out
+
+
+def test_the_manifest_says_what_was_done(source: Path, unbroken: Path) -> None:
+    said = read_manifest(unbroken)
+    assert said["finished"]
+    assert said["config"]["settings"]["random_state"] == 0
+    assert said["config"]["settings"]["n_costs"] == 20
+    assert lw.Schema.from_yaml(said["schema"]) == SCHEMA
+    assert said["input"]["rows"] == 48
+    assert said["input"]["files"][0]["sha256"] == hashlib.sha256(source.read_bytes()).hexdigest()
+    assert [part["people"] for part in said["parts"]] == [16, 16, 16]
+    for part in said["parts"]:
+        for name, file in part["files"].items():
+            content = (unbroken / file["name"]).read_bytes()
+            assert (file["bytes"], file["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+            assert file["rows"] == len(pd.read_parquet(unbroken / file["name"])), name
+    assert said["totals"]["people"] == 48
+    assert not (unbroken / "journal.jsonl").exists()
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2, 3])
+def test_resuming_gives_the_very_same_files(source: Path, unbroken: Path, tmp_path: Path, keep: int) -> None:
+    out = cut_short(unbroken, tmp_path / "out", keep)
+    (out / "people" / ".part-000001-abcd").write_bytes(b"half of a p")
+    shutil.copy(unbroken / "people" / "part-000002.parquet", out / "people" / "part-000002.parquet")
+    with (out / "journal.jsonl").open("a") as journal:
+        journal.write('{"number": 9, "first": 144, "peo')  # the power went here
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+
+
+def test_a_part_in_the_middle_is_missing_or_damaged(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = cut_short(unbroken, tmp_path / "out", keep=3)
+    (out / "people" / "part-000001.parquet").unlink()
+    damaged = out / "options" / "part-000002.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+
+
+def test_a_finished_run_is_left_alone(source: Path, unbroken: Path) -> None:
+    before = {p: p.stat().st_mtime_ns for p in unbroken.rglob("*.parquet")}
+    result = run(fitted(), source, unbroken, resume=True)
+    assert result.seconds == 0
+    assert result.totals.people == 48
+    assert before == {p: p.stat().st_mtime_ns for p in unbroken.rglob("*.parquet")}
+
+
+def test_a_run_is_never_overwritten(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    before = prints(unbroken)
+    with pytest.raises(SettingError, match="holds a finished run"):
+        run(fitted(), source, unbroken)
+    assert prints(unbroken) == before
+    out = cut_short(unbroken, tmp_path / "out")
+    with pytest.raises(SettingError, match=r"cut short.*--resume"):
+        run(fitted(), source, out)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("years of work")
+    for resume in (False, True):
+        with pytest.raises(SettingError, match="holds other files"):
+            run(fitted(), source, tmp_path / "other", resume=resume)
+    with pytest.raises(SettingError, match="is a file"):
+        run(fitted(), source, source)
+    with pytest.raises(SettingError, match="no folder"):
+        run(fitted(), source, tmp_path / "no" / "where")
+    with pytest.raises(DataError, match="inside the folder"):
+        run(fitted(), source, source.parent)
+
+
+CHANGES: list[tuple[Any, str]] = [
+    (lambda: {"rec": fitted(budget=26)}, "settings.budget is 26, was 25"),
+    (lambda: {"rec": fitted(random_state=1)}, "settings.random_state is 1, was 0"),
+    (lambda: {"rec": fitted(contrary)}, "the model answers"),
+    (lambda: {"rec": fitted(schema=SCHEMA.update(job={"direction": "fixed"}))}, "the schema differs"),
+    (lambda: {"rec": fitted().fit(TRAIN.head(100))}, "the training table"),
+    (lambda: {"preferences": lw.Preferences(editable=["income"])}, "the preferences differ"),
+    (lambda: {"people_per_part": 10}, "people_per_part is 10, was 16"),
+    (lambda: {"dedup": True}, "dedup is True, was False"),
+    (lambda: {"model_file": "abc"}, "the model's file differs"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES, ids=[m.replace(" ", "-") for _, m in CHANGES])
+def test_a_changed_run_is_not_resumed(source: Path, unbroken: Path, tmp_path: Path, change: Any, message: str) -> None:
+    out = cut_short(unbroken, tmp_path / "out")
+    before = prints(out)
+    given = change()
+    with pytest.raises(SettingError, match=message):
+        run(given.pop("rec", None) or fitted(), source, out, resume=True, **given)
+    assert prints(out) == before
+
+
+def test_changed_people_are_not_resumed(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = cut_short(unbroken, tmp_path / "out")
+    changed = people()
+    changed.iloc[40, 0] += 1
+    with pytest.raises(SettingError, match=r"'people\.parquet' was changed"):
+        run(fitted(), write(tmp_path / "people.parquet", changed), out, resume=True)
+    with pytest.raises(SettingError, match=r"has no file 'people\.parquet' any more; .* new file 'b\.parquet'"):
+        run(fitted(), write(tmp_path / "b.parquet"), out, resume=True)
+
+
+def test_two_runs_at_once(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = cut_short(unbroken, tmp_path / "out")
+    manifest = {name: read_manifest(out)[name] for name in ("config", "input", "schema")}
+    with (
+        RunFolder.opened(out, manifest, resume=True),
+        pytest.raises(SettingError, match="another run is writing"),
+    ):
+        run(fitted(), source, out, resume=True)
+    run(fitted(), source, out, resume=True)
+    everybody_once(out)
+
+
+def test_a_run_that_never_began(source: Path, tmp_path: Path) -> None:
+    """Killed before the manifest was there: the folder is as good as new."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "lock").touch()
+    (tmp_path / "out" / ".manifest.json-1234").write_text("{")
+    run(fitted(), source, tmp_path / "out")
+    everybody_once(tmp_path / "out")
+
+
+def test_a_damaged_manifest(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = cut_short(unbroken, tmp_path / "out")
+    for content, message in (("{", "cannot read"), ('{"format": "x"}', "not the manifest"), ("[]", "not the manifest")):
+        (out / "manifest.json").write_text(content)
+        with pytest.raises(DataError, match=message):
+            run(fitted(), source, out, resume=True)
+    (out / "manifest.json").write_text('{"format": "leastways population", "version": 99}')
+    with pytest.raises(DataError, match="version 99"):
+        run(fitted(), source, out, resume=True)
+
+
+def test_plans_of_a_run_that_is_not_finished(unbroken: Path, tmp_path: Path) -> None:
+    from leastways.population import read_plans
+
+    with pytest.raises(DataError, match="is not finished"):
+        read_plans(cut_short(unbroken, tmp_path / "out"))
+    with pytest.raises(DataError, match="nobody in"):
+        read_plans(unbroken, ["nobody"])

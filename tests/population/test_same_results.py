@@ -1,0 +1,189 @@
+"""Whoever works, in whatever portions: the same plans, and they are those of `recommend`."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leastways as lw
+from leastways.errors import SettingError
+from leastways.population import driver, read_plans
+from leastways.population.crews import Threads
+from leastways.population.driver import Driver
+from tests.population.crowd import events, everybody_once, fitted, people, prints, run, tables, write
+from tests.recourse.bank import chance
+
+
+def test_plans_are_those_of_recommend(source: Path, unbroken: Path) -> None:
+    wanted, found = fitted().recommend(people()), read_plans(unbroken)
+    pd.testing.assert_frame_equal(found.summary, wanted.summary)
+    pd.testing.assert_frame_equal(found.options, wanted.options)
+    pd.testing.assert_frame_equal(found.people, wanted.people)
+    assert found["p3"] == wanted["p3"]
+    one = read_plans(unbroken, ["p20", "p3"])
+    assert [plan.person for plan in one] == ["p3", "p20"]
+    assert one["p20"] == wanted["p20"]
+
+
+def test_the_account_in_the_manifest(source: Path, unbroken: Path) -> None:
+    everybody_once(unbroken)
+    result = run(fitted(), source, unbroken, resume=True)  # there is nothing left to do
+    plans = fitted().recommend(people())
+    from leastways.report import Totals
+
+    wanted = Totals.of(plans).to_dict()
+    found = result.totals.to_dict()
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        assert found[name] == (pytest.approx(value) if isinstance(value, float) else value), name
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_any_number_of_processes(source: Path, unbroken: Path, tmp_path: Path, workers: int) -> None:
+    run(fitted(), source, tmp_path / "out", workers=workers)
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+class Locked:
+    """A model that cannot be sent anywhere."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def __call__(self, frame: pd.DataFrame) -> Any:
+        with self.lock:
+            return chance(frame)
+
+
+def test_a_model_that_cannot_be_pickled_runs_in_threads(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    run(fitted(Locked()), source, tmp_path / "out", workers=3)
+    assert prints(tmp_path / "out") == prints(unbroken)
+    assert "3 threads" in (tmp_path / "out" / "log.jsonl").read_text()
+    with pytest.raises(SettingError, match="cannot be pickled"):
+        run(fitted(Locked()), source, tmp_path / "other", cluster="tcp://127.0.0.1:1")
+
+
+def test_functions_of_a_notebook_can_be_sent(source: Path, tmp_path: Path) -> None:
+    from leastways.population.crews import pickled
+
+    assert pickled(fitted(lambda frame: chance(frame))) is not None
+
+
+@settings(max_examples=12)
+@given(unit=st.integers(1, 20), seconds=st.sampled_from([0.0, 0.05, 100.0]), workers=st.integers(1, 4))
+def test_however_the_chunks_are_cut(source: Path, unbroken: Path, unit: int, seconds: float, workers: int) -> None:
+    """Units and chunks of any size, in any order of arrival, give the same plans."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "_SECONDS", seconds)
+        patch.setattr("leastways.population.run.unit_of", lambda *_: unit)
+        patch.setattr("leastways.population.run.pickled", lambda _: None)
+        run(fitted(), source, Path(folder) / "out", workers=workers)
+        assert prints(Path(folder) / "out") == prints(unbroken)
+
+
+@pytest.mark.parametrize("size", [1, 7, 48, 1000])
+def test_parts_of_any_size_hold_the_same_people(source: Path, unbroken: Path, tmp_path: Path, size: int) -> None:
+    run(fitted(), source, tmp_path / "out", people_per_part=size)
+    everybody_once(tmp_path / "out")
+    for found, wanted in zip(tables(tmp_path / "out"), tables(unbroken), strict=True):
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def test_people_like_others_are_solved_once(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    crowd = people().iloc[draw.integers(0, 9, 60)]
+    crowd = crowd.set_axis([f"q{i}" for i in range(60)], axis=0)
+    source = write(tmp_path / "people.parquet", crowd)
+    once = run(fitted(), source, tmp_path / "once", dedup=True)
+    each = run(fitted(), source, tmp_path / "each")
+    everybody_once(tmp_path / "once", crowd.index.tolist())
+    assert each.solved == 60
+    assert once.solved == sum(crowd.iloc[i : i + 16].drop_duplicates().shape[0] for i in range(0, 60, 16)) < 40
+    assert once.totals == each.totals
+    for found, wanted in zip(tables(tmp_path / "once"), tables(tmp_path / "each"), strict=True):
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def test_people_who_said_different_things_are_not_alike(tmp_path: Path) -> None:
+    crowd = people().iloc[[0] * 6].set_axis(list("abcdef"), axis=0)
+    said = {"a": lw.Preferences(editable=["income"]), "b": lw.Preferences(editable=["income"])}
+    said |= {"c": lw.Preferences(editable=["school"]), "f": lw.Preferences(editable=["nothing"])}
+    source = write(tmp_path / "people.parquet", crowd)
+    result = run(fitted(), source, tmp_path / "out", preferences=said, dedup=True)
+    assert result.solved == 4
+    found = read_plans(tmp_path / "out")
+    wanted = fitted().recommend(crowd, said)
+    pd.testing.assert_frame_equal(found.options, wanted.options)
+    pd.testing.assert_frame_equal(found.summary, wanted.summary)
+    assert found.summary.loc["f", "status"] == "invalid_input"
+
+
+def test_one_wish_for_all(source: Path, tmp_path: Path) -> None:
+    said = lw.Preferences(editable=["income"])
+    run(fitted(), source, tmp_path / "out", preferences=said)
+    pd.testing.assert_frame_equal(read_plans(tmp_path / "out").options, fitted().recommend(people(), said).options)
+    with pytest.raises(lw.PreferenceError, match="nothing"):
+        run(fitted(), source, tmp_path / "no", preferences=lw.Preferences(editable=["nothing"]))
+    assert not (tmp_path / "no").exists()
+
+
+def test_an_executor_of_ones_own(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as executor:
+        run(fitted(), source, tmp_path / "out", executor=executor)
+        assert executor.submit(int, "1").result() == 1  # it is not ours to end
+    assert prints(tmp_path / "out") == prints(unbroken)
+    with pytest.raises(SettingError, match="not both"):
+        run(fitted(), source, tmp_path / "no", executor=executor, cluster="tcp://x:1")
+
+
+def test_progress_and_log(source: Path, tmp_path: Path) -> None:
+    seen: list[Any] = []
+    run(fitted(), source, tmp_path / "out", progress=seen.append, log=tmp_path / "mine.jsonl")
+    assert [p.done for p in seen][-1] == seen[-1].total == 48
+    assert all(0 <= p.found <= 1 and p.people_per_second > 0 and p.seconds_left >= 0 for p in seen)
+    lines = pd.read_json(tmp_path / "mine.jsonl", lines=True)
+    assert lines["event"].tolist() == ["begun", *["chunk", "part"] * 3, "finished"] or set(lines["event"]) == {
+        "begun",
+        "chunk",
+        "part",
+        "finished",
+    }
+    assert not (tmp_path / "out" / "log.jsonl").exists()
+    last = lines.iloc[-1]
+    assert 0 < last["searching"] <= last["working"]
+
+
+def test_chunks_grow_with_speed() -> None:
+    """A chunk is so many units as take about five seconds, and never more than a fair share of what is left."""
+    from leastways.population.driver import Settings
+
+    rec = fitted()
+    setting = Settings(rec.schema, unit=10, told=None, time_limit=None, give_up_after=100, total=10_000)
+    boss = Driver(Threads(2, rec), setting, lambda _: None, lambda *_: None, lambda *_, **__: None)
+    assert boss._rows() == 10  # nothing is known yet
+    boss._speed = 100.0
+    assert boss._rows() == 500
+    boss._given = 9_200
+    assert boss._rows() == 100
+    boss._speed = 0.1
+    assert boss._rows() == 10
+
+
+def test_settings_that_cannot_be(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="speed of a machine"):
+        run(fitted(time_limit=1.0), source, tmp_path / "out")
+    for wrong in ({"workers": 0}, {"people_per_part": 0}, {"give_up_after": 0}, {"time_limit": -1.0}):
+        with pytest.raises(SettingError, match=next(iter(wrong))):
+            run(fitted(), source, tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+    assert "begun" not in events(tmp_path) if (tmp_path / "log.jsonl").exists() else True

@@ -1,0 +1,243 @@
+"""Reading people: what is refused before any work, what is isolated, and that nothing else changes a value."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leastways.errors import DataError
+from leastways.population import read_plans
+from leastways.population.parts import parts_of
+from leastways.population.sources import survey
+from tests.population.crowd import everybody_once, fitted, people, prints, run, tables, write
+from tests.recourse.bank import SCHEMA
+
+
+def folder_of(path: Path, pieces: list[pd.DataFrame], suffix: str = ".parquet") -> Path:
+    path.mkdir()
+    for place, piece in enumerate(pieces):
+        file = path / f"{place:03d}{suffix}"
+        piece.to_parquet(file) if suffix == ".parquet" else piece.to_csv(file)
+    return path
+
+
+def test_a_folder_is_read_in_the_order_of_names(unbroken: Path, tmp_path: Path) -> None:
+    crowd = people()
+    source = folder_of(tmp_path / "in", [crowd.iloc[:5], crowd.iloc[5:6], crowd.iloc[6:40], crowd.iloc[40:]])
+    (source / "_SUCCESS").touch()
+    (source / ".crc").touch()
+    run(fitted(), source, tmp_path / "out")
+    assert {k: v for k, v in prints(tmp_path / "out").items() if "parquet" in k} == {
+        k: v for k, v in prints(unbroken).items() if "parquet" in k
+    }
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_csv_is_read_line_by_line(unbroken: Path, tmp_path: Path, many: bool) -> None:
+    crowd = people()
+    if many:
+        source = folder_of(tmp_path / "in", [crowd.iloc[:20], crowd.iloc[20:]], ".csv")
+    else:
+        source = tmp_path / "people.csv"
+        crowd.to_csv(source)
+    run(fitted(), source, tmp_path / "out", index="customer")
+    everybody_once(tmp_path / "out")
+    for found, wanted in zip(tables(tmp_path / "out"), tables(unbroken), strict=True):
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+LABELS: list[tuple[Any, Any]] = [
+    (range(48), list(range(48))),
+    (range(100, 148), list(range(100, 148))),
+    ([7 * i for i in range(48)], [7 * i for i in range(48)]),
+    ([0.5 + i for i in range(48)], [0.5 + i for i in range(48)]),
+]
+
+
+@pytest.mark.parametrize(("labels", "wanted"), LABELS, ids=["numbers", "counted", "others", "reals"])
+def test_labels_are_kept(tmp_path: Path, labels: Any, wanted: list[Any]) -> None:
+    index = pd.RangeIndex(labels.start, labels.stop) if isinstance(labels, range) else pd.Index(labels)
+    crowd = people().set_axis(index, axis=0)
+    run(fitted(), write(tmp_path / "people.parquet", crowd), tmp_path / "out")
+    everybody_once(tmp_path / "out", wanted)
+
+
+def test_a_column_of_labels_and_labels_that_occur_twice(tmp_path: Path) -> None:
+    crowd = people().reset_index(drop=True).assign(name=["a", "b"] * 24)
+    run(fitted(), write(tmp_path / "people.parquet", crowd), tmp_path / "out", index="name")
+    everybody_once(tmp_path / "out", ["a", "b"] * 24)
+    with pytest.raises(DataError, match="labels occur twice"):
+        read_plans(tmp_path / "out")
+    with pytest.raises(DataError, match=r"no column 'nam' for --index\. Did you mean 'name'"):
+        survey(tmp_path / "people.parquet", SCHEMA, "nam")
+
+
+def test_labels_of_csv_files(tmp_path: Path) -> None:
+    crowd = people().reset_index(drop=True)
+    for number, texts in enumerate((["7", "8"], ["07", "8"], ["", "8"])):
+        path = tmp_path / f"{number}.csv"
+        crowd.head(2).assign(id=texts)[["id", *crowd.columns]].to_csv(path, index=False)
+    assert [part.labels.to_pylist() for n in range(3) for part in read(tmp_path / f"{n}.csv", "id")] == [
+        [7, 8],
+        ["07", "8"],
+        [None, 8],
+    ]
+
+
+def read(path: Path, index: str | None = None, size: int = 1000, done: tuple[int, ...] = ()) -> list[Any]:
+    return list(parts_of(survey(path, SCHEMA, index), size, done, False, None))
+
+
+@pytest.mark.parametrize("done", [(), (0,), (1,), (0, 1), (2,), (0, 2)])
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_parts_that_are_done_are_not_read(
+    tmp_path: Path, kind: str, done: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in ("parquet_files", "csv_files"):
+        monkeypatch.setattr(f"leastways.population.{room}.BATCH", 6)
+    crowd = people()
+    path = tmp_path / f"people.{kind}"
+    write(path, crowd, rows=7) if kind == "parquet" else crowd.to_csv(path)
+    found = read(path, "customer", 20, done)
+    assert [part.number for part in found] == [n for n in range(3) if n not in done]
+    for part in found:
+        wanted = crowd.iloc[part.number * 20 : part.number * 20 + 20]
+        assert part.labels.to_pylist() == wanted.index.tolist()
+        pd.testing.assert_frame_equal(part.frame, wanted.reset_index(drop=True), check_dtype=kind == "parquet")
+
+
+def test_memory_is_that_of_a_batch(tmp_path: Path) -> None:
+    """A file of one large row group is not read at once: what arrow holds stays far below the file."""
+    import pyarrow as pa
+
+    draw = np.random.default_rng(0)
+    n = 400_000
+    wide = people().iloc[draw.integers(0, 48, n)].reset_index(drop=True)
+    wide["income"] = draw.gamma(3.0, 800.0, n)
+    path = write(tmp_path / "people.parquet", wide, rows=n)
+    whole = pa.parquet.read_table(path).nbytes
+    before, most = pa.total_allocated_bytes(), 0
+    for block in survey(path, SCHEMA, None).blocks():
+        most = max(most, pa.total_allocated_bytes() - before)
+        assert block.rows <= 4096
+    assert most < whole / 4, f"{most} of {whole}"
+
+
+def damaged(path: Path, column: str, group: int) -> Path:
+    """Overwrite the pages of one column of one row group."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    place = file.schema_arrow.names.index(column)
+    chunk = file.metadata.row_group(group).column(place)
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    content = bytearray(path.read_bytes())
+    content[begin : begin + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+    path.write_bytes(bytes(content))
+    return path
+
+
+@pytest.mark.parametrize("column", ["income", "customer"])
+def test_a_damaged_row_group_costs_its_own_people_only(unbroken: Path, tmp_path: Path, column: str) -> None:
+    source = damaged(write(tmp_path / "people.parquet"), column, 2)  # people 20 to 29, across two parts
+    result = run(fitted(), source, tmp_path / "out")
+    labels = people().index.tolist()
+    if column == "customer":
+        labels[20:30] = [None] * 10
+    found, wanted = everybody_once(tmp_path / "out", labels), tables(unbroken)[0]
+    lost = found["row"].between(20, 29)
+    assert set(found.loc[lost, "status"]) == {"invalid_input"}
+    assert found.loc[lost, "reason"].str.contains("row group 2 of 'people.parquet' is damaged").all()
+    pd.testing.assert_frame_equal(found[~lost], wanted[~lost])
+    assert result.totals.statuses["invalid_input"] == 10
+
+
+def test_a_whole_part_that_cannot_be_read(tmp_path: Path) -> None:
+    source = damaged(write(tmp_path / "people.parquet", rows=16), "income", 1)
+    run(fitted(), source, tmp_path / "out")
+    assert everybody_once(tmp_path / "out")["status"].eq("invalid_input").sum() == 16
+
+
+def test_refused_by_name_before_any_work(tmp_path: Path) -> None:
+    crowd = people()
+    cases: list[tuple[str, Any, str]] = []
+
+    def case(name: str, make: Any, message: str) -> None:
+        cases.append((name, make, message))
+
+    def truncated(folder: Path) -> None:
+        content = (folder / "000.parquet").read_bytes()
+        (folder / "001.parquet").write_bytes(content[: len(content) // 2])
+
+    case("truncated", truncated, r"cannot read .*001\.parquet' as Parquet")
+    case("text", lambda f: (f / "001.parquet").write_text("hello"), r"cannot read .*001\.parquet' as Parquet")
+    case("types", lambda f: write(f / "001.parquet", crowd.astype({"age": float})), r"'age' is double in '001\.parq")
+    case("columns", lambda f: write(f / "001.parquet", crowd.drop(columns="age")), r"001\.parquet.*missing.*'age'")
+    case("more", lambda f: write(f / "001.parquet", crowd.assign(b=1)), r"001\.parquet.*unknown columns: 'b'")
+    case("words", lambda f: write(f / "001.parquet", crowd.astype({"age": str})), r"001\.parquet.*'age' holds str")
+    case("kinds", lambda f: (f / "b.txt").write_text(""), r"other files beside '000\.parquet': 'b\.txt'")
+    for name, make, message in cases:
+        folder = folder_of(tmp_path / name, [crowd])
+        make(folder)
+        with pytest.raises(DataError, match=message):
+            run(fitted(), folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_csv_refused_by_name(tmp_path: Path) -> None:
+    crowd = people().reset_index(drop=True)
+    good = tmp_path / "good.csv"
+    crowd.to_csv(good, index=False)
+    lines = good.read_text().splitlines()
+    cases = {
+        "latin.csv": ("\n".join([*lines, lines[1].replace("clerk", "Büro")]).encode("latin-1"), "not UTF-8"),
+        "long.csv": ("\n".join([*lines, lines[1] + ",1,2"]).encode(), "line 50: 7 fields"),
+        "quote.csv": ("\n".join([*lines, '"open']).encode(), "cannot read"),
+        "none.csv": (lines[0].encode(), "has no rows"),
+        "empty.csv": (b"", "is empty"),
+    }
+    for name, (content, message) in cases.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            run(fitted(), tmp_path / name, tmp_path / "out")
+    with pytest.raises(DataError, match=r"no file or folder .*god\.csv'. Did you mean 'good\.csv'"):
+        run(fitted(), tmp_path / "god.csv", tmp_path / "out")
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(DataError, match=r"holds no \.parquet or \.csv"):
+        run(fitted(), tmp_path / "nothing", tmp_path / "out")
+    (tmp_path / "people.xlsx").touch()
+    with pytest.raises(DataError, match="cannot tell how to read"):
+        run(fitted(), tmp_path / "people.xlsx", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_changes_under_our_hands(tmp_path: Path) -> None:
+    path = write(tmp_path / "people.parquet")
+    blocks = survey(path, SCHEMA, None).blocks()
+    next(blocks)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(DataError, match="was changed while it was being read"):
+        list(blocks)
+
+
+def test_rows_that_cannot_be_used(unbroken: Path, tmp_path: Path) -> None:
+    """They get the reasons that they get from `recommend`, also where all of a chunk are wrong in the same way."""
+    crowd = people().astype({"age": object, "school": object})
+    crowd.iloc[3, 0] = None
+    crowd.iloc[5, 2] = "hihg"
+    crowd.loc[crowd.index[16:32], "school"] = "unheard of"
+    crowd["age"] = crowd["age"].astype("Int64")
+    source = write(tmp_path / "people.parquet", crowd)
+    run(fitted(), source, tmp_path / "out")
+    found = everybody_once(tmp_path / "out").set_index("person")
+    wanted = fitted().recommend(crowd).summary
+    assert found["status"].tolist() == wanted["status"].tolist()
+    assert found["reason"].tolist() == wanted["reason"].tolist()
+    assert "Did you mean 'high'" in found.loc["p5", "reason"]
+    assert pd.isna(found.loc["p3", "age"])
+    assert found.loc["p4", "age"] == crowd.loc["p4", "age"]
