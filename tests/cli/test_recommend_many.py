@@ -12,10 +12,12 @@ import pandas as pd
 import pytest
 
 import leastways as lw
+from leastways.cli.many import _terminated_as_interrupted
 from leastways.cli.screen import _figures
 from leastways.population import Progress, read_plans
 from tests.cli.bank import SMALL, document, recommend
 from tests.cli.test_process import COMMAND, files
+from tests.population.test_faults import alive, children, until
 
 
 @pytest.fixture(autouse=True)
@@ -97,9 +99,8 @@ def test_a_model_that_is_down(bank: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_and_resumed(bank: Path, tmp_path: Path, how: signal.Signals) -> None:
-    """A real process, stopped in its third part; it says how to go on, and the same command with --resume does."""
+def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
+    """Real processes, all of which get the signal, as from a terminal; the same command with --resume goes on."""
     started = tmp_path / "started"
     (tmp_path / "slow_rule.py").write_text(
         "import pathlib, time\nfrom bank_rule import approve as quick\n"
@@ -117,22 +118,32 @@ def test_interrupted_and_resumed(bank: Path, tmp_path: Path, how: signal.Signals
         args=command,
         cwd=tmp_path,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         text=True,
     ) as process:
         for _ in range(1200):
             if started.exists():
                 break
             time.sleep(0.1)
-        process.send_signal(how)
+        helpers = children(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "8 of 12 people are done" in said
     assert "--resume" in said
     assert "Traceback" not in said
-    if how == signal.SIGINT:
-        done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert len(read_plans(tmp_path / "plans")) == 12
+    assert helpers
+    until(lambda: not any(alive(pid) for pid in helpers), 30)
+    done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(read_plans(tmp_path / "plans")) == 12
+
+
+def test_a_polite_request_to_end_is_an_interruption() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), _terminated_as_interrupted():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_figures_of_the_bar() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -10,7 +11,6 @@ from typing import Any
 
 from leastways._extras import require
 from leastways.errors import SettingError
-from leastways.population import worker
 from leastways.population.crews import NewWorkerError, WorkerLostError, cannot_load, taken
 from leastways.population.tables import Solved
 from leastways.population.worker import Chunk, NotToldError
@@ -29,7 +29,8 @@ class DaskCluster:
         self._told = (key, blob)
         self._patience = patience
         self._count = itertools.count()
-        self._held: dict[Future[Solved], tuple[str, float]] = {}  # the key of each task, and when it was submitted
+        self._held: dict[Future[Solved], str] = {}  # the name of each task
+        self._begun: dict[str, float] = {}  # when a worker said that it began
         self._places = (0, 0.0)
         self._client: Any = None
         self._connect(first=True)
@@ -53,20 +54,28 @@ class DaskCluster:
         """Give Dask a task."""
         name = f"leastways-{self._told[0][:12]}-{next(self._count)}"
         try:
-            future: Future[Solved] = self._executor.submit(worker.work, self._told[0], chunk, key=name)
+            future = self._submit(chunk, name)
         except (OSError, RuntimeError):  # the scheduler went away between two chunks
             self._connect()
-            future = self._executor.submit(worker.work, self._told[0], chunk, key=name)
-        self._held[future] = (name, time.monotonic())
+            future = self._submit(chunk, name)
+        self._held[future] = name
+        return future
+
+    def _submit(self, chunk: Chunk, name: str) -> Future[Solved]:
+        from leastways.population.dask_plugin import work_and_say
+
+        future: Future[Solved] = self._executor.submit(
+            work_and_say, self._told[0], chunk, self._plugin_name, name, key=name
+        )
         return future
 
     def since(self, future: Future[Solved]) -> float | None:
-        """Return when the task was submitted: there are no more of them than threads."""
-        return self._held[future][1]
+        """Return when a worker said that it began, the last one if several had to."""
+        return self._begun.get(self._held[future])
 
     def result(self, future: Future[Solved]) -> Solved:
         """Return what came of a task. Dask itself has run it again where a worker was lost, up to a point."""
-        del self._held[future]
+        self._begun.pop(self._held.pop(future), None)
         try:
             return taken(future)
         except self._dask.KilledWorker as error:
@@ -80,11 +89,16 @@ class DaskCluster:
 
     def give_up(self, future: Future[Solved]) -> None:
         """Restart the worker that hangs, where Dask has a nanny for it; the task is submitted again by the driver."""
-        name, _ = self._held.pop(future)
+        name = self._held.pop(future)
+        self._begun.pop(name, None)
         hanging = [address for address, keys in self._client.processing().items() if name in keys]
         future.cancel()
-        if hanging:
-            self._client.restart_workers(hanging, timeout=60, raise_for_error=False)
+        if hanging:  # which takes a while: a nanny asks politely first
+            threading.Thread(target=self._restart, args=(hanging,), daemon=True).start()
+
+    def _restart(self, addresses: list[str]) -> None:
+        with suppress(OSError, TimeoutError, ValueError):  # gone by now, or without a nanny: then it hangs on
+            self._client.restart_workers(addresses, timeout=30, raise_for_error=False)
 
     def close(self, at_once: bool) -> None:
         """Leave the cluster; its workers stay."""
@@ -120,10 +134,14 @@ class DaskCluster:
         self._executor = self._client.get_executor(pure=False)
         self._tell()
 
+    def _note_begun(self, event: tuple[float, str]) -> None:
+        self._begun[event[1]] = time.monotonic()
+
     def _tell(self) -> None:
         """Tell all workers, and those to come, how to search: once each."""
         from leastways.population.dask_plugin import Instructions
 
+        self._client.subscribe_topic(self._plugin_name, self._note_begun)
         try:
             self._client.register_plugin(Instructions(*self._told), name=self._plugin_name)
         except (OSError, TimeoutError) as error:

@@ -17,7 +17,7 @@ from leastways.costs import Preferences
 from leastways.errors import LeastwaysError, ModelError, SearcherError
 from leastways.population.crews import Crew, NewWorkerError, WorkerLostError
 from leastways.population.parts import Part
-from leastways.population.tables import Solved, unusable_people
+from leastways.population.tables import Solved, unusable_person
 from leastways.population.worker import Chunk
 from leastways.schema import Schema
 
@@ -156,7 +156,7 @@ class Driver:
 
     def _accept(self, job: Job, solved: Solved) -> None:
         people = job.part.people_in(job.first, job.end)
-        self._watch_the_model(job, solved)
+        self._watch_the_model(solved)
         if len(job) >= self.settings.unit and solved.seconds > 0:
             speed = len(job) / solved.seconds
             self._speed = speed if self._speed is None else 0.7 * self._speed + 0.3 * speed
@@ -169,14 +169,14 @@ class Driver:
         if job.part.left == 0:
             self.finished(job.part)
 
-    def _watch_the_model(self, job: Job, solved: Solved) -> None:
+    def _watch_the_model(self, solved: Solved) -> None:
         """Stop where the model fails on everybody: that is no fault of theirs."""
-        self._good += len(job) - solved.failed
-        self._bad_in_a_row = solved.failed + (self._bad_in_a_row if solved.failed == len(job) else 0)
-        everybody = self._good == 0 and len(job) > 1
-        if solved.failed == len(job) and (everybody or self._bad_in_a_row >= self.settings.give_up_after):
-            reason = str(solved.people["reason"][0].as_py())
-            raise ModelError(f"the model failed on {self._bad_in_a_row} people in a row; {reason}")
+        self._good += solved.good
+        self._bad_in_a_row = solved.failed + (0 if solved.good else self._bad_in_a_row)
+        everybody = self._good == 0 and solved.failed > 1
+        if not solved.good and (everybody or self._bad_in_a_row >= self.settings.give_up_after):
+            reasons = [text for text in solved.people["reason"].to_pylist() if "the model failed" in text]
+            raise ModelError(f"the model failed on {self._bad_in_a_row} people in a row; {reasons[0]}")
 
     def _watch_the_search(self, error: Exception) -> None:
         """Stop where everybody is lost, one by one: that is no fault of theirs either."""
@@ -203,7 +203,8 @@ class Driver:
         else:
             self.note("isolated", row=job.part.first + job.first, error=_words(error))
             self._watch_the_search(error)
-            self._keep(job, unusable_people(self.settings.schema, _reason(error)))
+            row = job.part.frame.iloc[job.first : job.end]
+            self._keep(job, unusable_person(self.settings.schema, _reason(error), row))
 
     def _drop_hanging(self) -> None:
         """Give up on workers that take too long, and have their chunks solved elsewhere."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leastways.costs import Preferences
 from leastways.population.prints import value_print
 from leastways.population.sources import Block, Source
-from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_people
+from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_person
 from leastways.population.worker import joined
 from leastways.schema import Schema
 
@@ -147,7 +147,7 @@ def assembled(part: Part, schema: Schema) -> dict[str, Any]:
     pa = arrow()
     found = [part.solved[first] for first in sorted(part.solved)]
     reasons = list(dict.fromkeys(part.trouble.values()))
-    found += [unusable_people(schema, reason) for reason in reasons]  # after the others: rows that cannot be read
+    found += [unusable_person(schema, reason) for reason in reasons]  # after the others: rows that cannot be read
     people, options = joined([(solved.people, solved.options) for solved in found])
     places = part.source.copy()
     for place, reason in part.trouble.items():

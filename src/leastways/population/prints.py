@@ -16,6 +16,7 @@ import pandas as pd
 from leastways.costs import Preferences
 from leastways.errors import plain
 from leastways.models import QueryMeter, as_model
+from leastways.population.tables import grid_rows
 from leastways.recourse import Recourse
 
 _LIBRARIES = ("leastways", "numpy", "pandas", "scikit-learn", "scipy", "numba", "pyarrow")
@@ -89,10 +90,8 @@ def _answers(recourse: Recourse) -> list[float | None]:
 
     A model is any object, and no bytes of it can be relied on to be the same in the next process. Its answers can.
     """
-    draw = np.random.default_rng(0)
-    codes = np.stack([draw.integers(0, len(f.values), _PROBES) for f in recourse.schema.features], axis=1)
     meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
-    values, _ = meter.judge_by_group(recourse.schema.decode(codes.astype(np.int32)), np.arange(_PROBES))
+    values, _ = meter.judge_by_group(grid_rows(recourse.schema, _PROBES), np.arange(_PROBES))
     return [None if np.isnan(v) else round(float(v), 9) for v in values]
 
 

@@ -33,6 +33,7 @@ class Solved:
 
     people: Any  # a row each: the summary of a plan, then the features as they are
     options: Any  # place of the person among these people, option, features as they would be, figures
+    good: int  # people whom the model answered for throughout; rows that could not be used are none of them
     failed: int  # people on whom the model failed, at once or during the search
     seconds: float  # in the worker
     searching: float  # of them within `Recourse.recommend`
@@ -79,6 +80,13 @@ def feature_type(feature: Feature) -> Any:
     return pa.float64() if kinds <= {int, float} else pa.string()
 
 
+def grid_rows(schema: Schema, n: int) -> pd.DataFrame:
+    """Return people who do not exist: rows of values drawn from the grids, always the same."""
+    draw = np.random.default_rng(0)
+    codes = np.stack([draw.integers(0, len(f.values), n) for f in schema.features], axis=1)
+    return schema.decode(codes.astype(np.int32))
+
+
 def people_table(plans: RecoursePlans) -> pa.Table:
     """Return the people of some plans: what came of them, and their features as far as the schema knows the values."""
     pa = arrow()
@@ -99,22 +107,16 @@ def options_table(plans: RecoursePlans) -> pa.Table:
     return pa.table(columns, schema=form)
 
 
-def unusable_people(schema: Schema, reason: str, n: int = 1) -> Solved:
-    """Return people of whom nothing is known but why."""
+def unusable_person(schema: Schema, reason: str, frame: pd.DataFrame | None = None) -> Solved:
+    """Return somebody for whom nothing could be found, and why; `frame` is their row, where it can be read."""
     pa = arrow()
-    values: dict[str, Any] = {"status": "invalid_input", "n_options": 0, "queries": 0, "reason": reason}
+    known = {"status": "invalid_input", "n_options": 0, "queries": 0, "reason": reason}
     form = summary_schema(schema)
-    people = pa.table([pa.array([values.get(field.name)] * n, field.type) for field in form], schema=form)
-    return Solved(_nan_for_null(people), options_schema(schema).empty_table(), 0, 0.0, 0.0)
-
-
-def _nan_for_null(people: Any) -> Any:
-    """Put NaN where a plan has it: a figure of a person who was not searched for is not a number, not a gap."""
-    pa = arrow()
-    for name in ("covered", "emc", "satisfied", "probability"):
-        place = people.schema.get_field_index(name)
-        people = people.set_column(place, name, pa.array(np.full(len(people), np.nan)))
-    return people
+    columns = [pa.array([known.get(name, np.nan)], form.field(name).type) for name in SUMMARY]
+    for feature in schema.features:
+        kind = feature_type(feature)
+        columns.append(pa.nulls(1, kind) if frame is None else _as_they_are(feature, frame[feature.name]))
+    return Solved(pa.table(columns, schema=form), options_schema(schema).empty_table(), 0, 0, 0.0, 0.0)
 
 
 def _type_of(pa: Any, name: str) -> Any:

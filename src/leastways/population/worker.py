@@ -10,15 +10,16 @@ import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError
 from leastways.plans import RecoursePlans
-from leastways.population.tables import Solved, arrow, options_table, people_table
+from leastways.population.tables import Solved, arrow, grid_rows, options_table, people_table
 from leastways.recourse import Recourse
 
 Told = Preferences | Mapping[Any, Preferences] | None
@@ -53,8 +54,17 @@ def solve(recourse: Recourse, chunk: Chunk) -> Solved:
     began = time.perf_counter()
     clock = _Clock(recourse)
     found = [_solve_unit(clock, unit, chunk) for unit in chunk.units]
-    whole = joined([tables for tables, _ in found])
-    return Solved(*whole, sum(failed for _, failed in found), time.perf_counter() - began, clock.seconds)
+    whole = joined([part.tables for part in found])
+    counts = sum(part.good for part in found), sum(part.failed for part in found)
+    return Solved(*whole, *counts, time.perf_counter() - began, clock.seconds)
+
+
+class _Found(NamedTuple):
+    """The tables of some people, and how the model fared on them."""
+
+    tables: tuple[Any, Any]
+    good: int
+    failed: int
 
 
 class _Clock:
@@ -72,7 +82,7 @@ class _Clock:
             self.seconds += time.perf_counter() - began
 
 
-def _solve_unit(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> tuple[tuple[Any, Any], int]:
+def _solve_unit(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> _Found:
     if chunk.singly:
         return _one_by_one(clock, unit, chunk)
     try:
@@ -80,22 +90,27 @@ def _solve_unit(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> tuple[tuple[
     except DataError:  # a column is wrong for all of them: each gets the reason that it would have among others
         return _one_by_one(clock, unit, chunk)
     failed = unit.index.get_indexer(pd.Index(plans.failed_rows["person"].unique()))
-    tables = people_table(plans), options_table(plans)
     alone = {int(place): _alone(clock, unit, int(place), chunk) for place in failed}
-    return _with(tables, {place: own for place, (own, _) in alone.items()}), sum(bad for _, bad in alone.values())
+    tables = _with((people_table(plans), options_table(plans)), {place: one.tables for place, one in alone.items()})
+    usable = int((plans.summary["status"].drop(unit.index[failed]) != "invalid_input").sum())
+    good, bad = (sum(getattr(one, name) for one in alone.values()) for name in ("good", "failed"))
+    return _Found(tables, usable + good, bad)
 
 
-def _one_by_one(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> tuple[tuple[Any, Any], int]:
+def _one_by_one(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> _Found:
     found = [_alone(clock, unit, place, chunk) for place in range(len(unit))]
-    return joined([tables for tables, _ in found]), sum(failed for _, failed in found)
+    tables = joined([one.tables for one in found])
+    return _Found(tables, sum(one.good for one in found), sum(one.failed for one in found))
 
 
-def _alone(clock: _Clock, unit: pd.DataFrame, place: int, chunk: Chunk) -> tuple[tuple[Any, Any], int]:
+def _alone(clock: _Clock, unit: pd.DataFrame, place: int, chunk: Chunk) -> _Found:
     """Solve one person apart from the others: the text of a failure must not depend on who else was asked about."""
     told = chunk.told_to(unit.iloc[[place]])
     said = told if isinstance(told, Preferences | None) else {_ALONE: next(iter(told.values()))}
     plans = clock.recommend(unit.iloc[[place]].set_axis([_ALONE], axis=0), said)
-    return (people_table(plans), options_table(plans)), int(len(plans.failed_rows) > 0)
+    failed = len(plans.failed_rows) > 0
+    good = not failed and plans.summary["status"].iloc[0] != "invalid_input"
+    return _Found((people_table(plans), options_table(plans)), int(good), int(failed))
 
 
 def _with(tables: tuple[Any, Any], own: Mapping[int, tuple[Any, Any]]) -> tuple[Any, Any]:
@@ -133,7 +148,9 @@ def joined(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
 # -- a process that has been told how to search -----------------------------------------------------------------------
 
 _RUNS = 4  # that a process can be working for at the same time
+_WARM_PEOPLE, _WARM_ROWS = 4, 20
 _TOLD: dict[str, Recourse] = {}
+_WARM: set[str] = set()
 _OWN = threading.local()  # each thread's copies: what is found out about a model on the way is kept in them
 
 
@@ -160,11 +177,24 @@ def work(key: str, chunk: Chunk, blob: bytes | None = None) -> Solved:
     return solve(own[key], chunk)
 
 
+def warm_up(key: str) -> None:
+    """Search for a few people made of the schema's grids, so that no chunk has to wait for compiled code to load."""
+    if key in _WARM or key not in _TOLD:
+        return
+    _WARM.add(key)
+    few = copy.copy(_TOLD[key])
+    few.budget, few.n_costs = min(few.budget, max(few.n_options, _WARM_ROWS)), min(few.n_costs, _WARM_ROWS)
+    with suppress(LeastwaysError):  # a model that fails on all of them may not on real people
+        few.recommend(grid_rows(few.schema, _WARM_PEOPLE))
+
+
 def begin(key: str, blob: bytes) -> dict[str, Any]:
     """Become a worker process of our own: it leaves Ctrl-C to the driver, and does not outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, name="leastways-parent", daemon=True).start()
-    return tell(key, blob)
+    who = tell(key, blob)
+    warm_up(key)
+    return who
 
 
 def _leave_with_parent() -> None:
