@@ -35,6 +35,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
     "Preference studies": ("study",),
+    "Many people": ("population",),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
     "Errors": (

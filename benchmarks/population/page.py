@@ -1,0 +1,106 @@
+"""What was measured, as tables; they go into docs/scale.md between two marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.engine.tables import verdict
+
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+BEGIN, END = "<!-- figures of benchmarks.population -->", "<!-- end of figures -->"
+_MEMORY_MORE = 200  # MiB that many more people may add
+
+
+def markdown(content: dict[str, Any]) -> str:
+    """Return all tables that the file has rows for."""
+    rows = {key: row for key, row in content["parts"].get("population", {}).items() if row["status"] == "ok"}
+    failed = {key: row for key, row in content["parts"].get("population", {}).items() if row["status"] == "failed"}
+    machine = content["machine"]
+    busy = [row["load"] for row in rows.values()]
+    lines = [
+        f"Made by `python -m benchmarks.population` on {machine['processor']}, {machine['cores']} cores, Python "
+        f"{machine['python']}; load average before each row from {min(busy, default=0):.1f} to "
+        f"{max(busy, default=0):.1f} (above 1, the machine was doing other work, and speeds are lower than they could "
+        "be)."
+        if rows
+        else "Nothing has been measured yet.",
+        "",
+        *_speed(rows),
+        *_sizes(rows),
+    ]
+    lines += [f"Not made: {key}: {row['error']}" for key, row in failed.items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _of(rows: dict[str, Any], what: str, workers: int | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    found = [(row["settings"], row["result"]) for row in rows.values() if row["settings"]["what"] == what]
+    return [(s, r) for s, r in found if workers is None or s["workers"] == workers]
+
+
+def _speed(rows: dict[str, Any]) -> Iterable[str]:
+    """People a second, against one process, for each number of people that was measured both ways."""
+    lines = []
+    for setting, base in _of(rows, "plain"):
+        n = setting["people"]
+        lines.append(f"| `recommend`, one process | {n:,} | {base['people_per_second']:.0f} | | | |")
+        pool = 0.0
+        for what in ("files", "dask"):
+            for own, result in _of(rows, what):
+                if own["people"] != n or own["budget"] != setting["budget"]:
+                    continue
+                speed, workers = result["people_per_second_started"], own["workers"]
+                efficiency = speed / (workers * base["people_per_second"])
+                outside = result["share_outside"]
+                pool = speed if what == "files" and workers == 2 else pool
+                against = 1 - speed / pool if what == "dask" and pool else None
+                target = (
+                    f"{against:.0%} slower than processes; <= 10 %: {verdict(against <= 0.10)}"
+                    if against is not None
+                    else f">= 85 %: {verdict(efficiency >= 0.85)}, <= 15 % outside: {verdict(outside <= 0.15)}"
+                )
+                name = f"Dask, {workers} workers" if what == "dask" else f"folder, {workers} process(es)"
+                lines.append(f"| {name} | {n:,} | {speed:.0f} | {efficiency:.0%} | {outside:.0%} | {target} |")
+    if not lines:
+        return []
+    head = "| run | people | people/s | of one process times workers | wall time outside search and model | target |"
+    return ["#### Speed", "", head, "|---|---|---|---|---|---|", *lines, ""]
+
+
+def _sizes(rows: dict[str, Any]) -> Iterable[str]:
+    """Runs by their number of people: time, memory, bytes, queries."""
+    found = sorted(((s, r) for s, r in _of(rows, "files")), key=lambda pair: (pair[0]["workers"], pair[0]["people"]))
+    if not found:
+        return []
+    lines = []
+    for setting, r in found:
+        n = setting["people"]
+        lines.append(
+            f"| {n:,} | {setting['workers']} | {r['seconds']:.0f} | {r['starting']:.0f} | "
+            f"{1000 * setting['workers'] / r['people_per_second_started']:.2f} | {r['queries'] / n:.0f} | "
+            f"{r['bytes_in'] / n:.0f} | {r['bytes_out'] / n:.0f} | {r['peak_driver']:.0f} | {r['peak_all']:.0f} |"
+        )
+    head = (
+        "| people | processes | seconds | of them starting | core-ms a person | queries a person | bytes in "
+        "| bytes out | MiB, driver | MiB, all |"
+    )
+    out = ["#### Sizes", "", head, "|---|---|---|---|---|---|---|---|---|---|", *lines, ""]
+    same = [(s["people"], r["peak_driver"]) for s, r in found if s["workers"] == 2]
+    if len(same) > 1:
+        (few, small), (many, large) = same[0], same[-1]
+        more = large - small
+        out += [
+            f"From {few:,} to {many:,} people the driver's peak grows by {more:.0f} MiB "
+            f"(at most {_MEMORY_MORE}: {verdict(more <= _MEMORY_MORE)}).",
+            "",
+        ]
+    return out
+
+
+def put_into_page(text: str, page: Path = PAGE) -> None:
+    """Replace what stands between the marks."""
+    content = page.read_text(encoding="utf-8")
+    before, rest = content.split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
