@@ -104,7 +104,7 @@ class DaskCluster:
         """Leave the cluster; its workers stay."""
         for future in list(self._held):
             future.cancel()
-        with suppress(OSError, TimeoutError):
+        with suppress(OSError, TimeoutError, ValueError):  # the scheduler, or what it knew of us, may be gone
             self._client.unregister_worker_plugin(self._plugin_name)
         self._client.close()
 

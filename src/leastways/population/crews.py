@@ -286,9 +286,14 @@ class Given:
             ) from error
 
     def give_up(self, future: Future[Solved]) -> None:
-        """Forget a chunk that takes too long; whoever works on it cannot be reached."""
+        """Forget a chunk that takes too long; whoever works on it cannot be reached, and is missed until done."""
         self._held.pop(future)
-        future.cancel()
+        if future.cancel():
+            return
+        self._places -= 1
+        if self._places == 0:
+            raise SettingError(f"all workers of the {self.name} that was given hang; what is done is kept.")
+        future.add_done_callback(lambda _: setattr(self, "_places", self._places + 1))
 
     def close(self, at_once: bool) -> None:
         """Take back what has not begun."""

@@ -74,9 +74,8 @@ class RunFolder:
         """Write the tables of a part, and enter it in the journal once they are safe."""
         files = {name: self._write_table(name, number, table) for name, table in tables.items()}
         part = DonePart(number, first, len(tables["people"]), files, totals)
-        line = json.dumps(asdict(part), allow_nan=False) + "\n"
         with _written(self.path / JOURNAL), (self.path / JOURNAL).open("a", encoding="utf-8") as journal:
-            journal.write(line)
+            journal.write(_line(part))
             _to_disk(journal)
         self.done[number] = part
         return part
@@ -107,12 +106,15 @@ class RunFolder:
         return {"name": f"{name}/{target.name}", "rows": len(table), "bytes": size, "sha256": checksum}
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
+        self._write_text(name, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def _write_text(self, name: str, text: str) -> None:
         target = self.path / name
         draft = target.with_name(f".{name}-{secrets.token_hex(4)}")
         with _written(target):
             try:
                 with draft.open("w", encoding="utf-8") as stream:
-                    json.dump(content, stream, indent=1, ensure_ascii=False, allow_nan=False)
+                    stream.write(text)
                     _to_disk(stream)
                 draft.replace(target)
                 _folder_to_disk(self.path)
@@ -141,9 +143,6 @@ class RunFolder:
             return []
         content = path.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            with path.open("r+b") as stream:
-                stream.truncate(len(whole))
         parts = [DonePart(**json.loads(line)) for line in whole.decode("utf-8").splitlines()]
         return [part for part in parts if all(self._is_whole(file) for file in part.files.values())]
 
@@ -161,11 +160,11 @@ class RunFolder:
             for path in (self.path / name).iterdir():
                 if f"{name}/{path.name}" not in known:
                     path.unlink()
-        lines = [json.dumps(asdict(part), allow_nan=False) + "\n" for part in self.done.values()]
-        if lines or (self.path / JOURNAL).exists():
-            with _written(self.path / JOURNAL), (self.path / JOURNAL).open("w", encoding="utf-8") as journal:
-                journal.writelines(lines)
-                _to_disk(journal)
+        self._write_text(JOURNAL, "".join(_line(part) for part in self.done.values()))
+
+
+def _line(part: DonePart) -> str:
+    return json.dumps(asdict(part), allow_nan=False) + "\n"
 
 
 def check_place(path: Path) -> None:
@@ -261,5 +260,8 @@ def people_done(path: Path) -> tuple[int, int]:
     if not (path / MANIFEST).is_file():
         return 0, 0
     manifest = read_manifest(path)
-    lines = (path / JOURNAL).read_text(encoding="utf-8").splitlines() if (path / JOURNAL).is_file() else []
-    return sum(json.loads(line)["people"] for line in lines), int(manifest["input"]["rows"])
+    if manifest["finished"] or not (path / JOURNAL).is_file():
+        return int(manifest["finished"]) * int(manifest["input"]["rows"]), int(manifest["input"]["rows"])
+    lines = (path / JOURNAL).read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = [json.loads(line) for line in lines if line.endswith("\n")]
+    return sum(part["people"] for part in whole), int(manifest["input"]["rows"])

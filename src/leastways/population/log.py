@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from leastways.errors import SettingError
+from leastways.errors import DataError, SettingError
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,17 @@ class Log:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stream.close()
+        with suppress(OSError):  # what could not be written was told when it was tried
+            self._stream.close()
 
     def write(self, event: str, **facts: Any) -> None:
         """Write what happened, and when."""
         line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts}
-        self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._stream.flush()
+        try:
+            self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._stream.flush()
+        except OSError as error:
+            raise DataError(
+                f"cannot write the log {self._stream.name!r}: {error}. The parts that are done are kept; mend this and "
+                "continue the run with --resume (resume=True)."
+            ) from error

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,11 +172,9 @@ class _Run:
         driver = Driver(workers, settings, self._finished, self._advanced, self.log.write)
         try:
             driver.run(self._parts())
-        except KeyboardInterrupt:
-            self._note_end("interrupted")
-            raise
-        except LeastwaysError as error:
-            self._note_end("stopped", error=str(error))
+        except (KeyboardInterrupt, LeastwaysError) as error:
+            with suppress(DataError):  # the log may be what cannot be written
+                self._note_end("interrupted" if isinstance(error, KeyboardInterrupt) else "stopped", error=str(error))
             raise
         self.folder.finish(added(self.folder.done[number].totals for number in sorted(self.folder.done)))
         self._note_end("finished")
@@ -225,7 +224,7 @@ def _check(
     if executor is not None and cluster is not None:
         raise SettingError("give an executor or a cluster, not both.")
     if time_limit is not None:
-        check_number("time_limit", time_limit, 0, 1e9)
+        check_number("time_limit", time_limit, 1e-3, 1e9)
     check_count("people_per_part", people_per_part)
     check_count("give_up_after", give_up_after)
 
