@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -106,8 +105,8 @@ def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
         "import pathlib, time\nfrom bank_rule import approve as quick\n"
         f"mark = pathlib.Path({str(started)!r})\n"
         "def approve(frame):\n"
-        "    if len(frame) < 9 and (tmp := mark.parent / 'plans' / 'people' / 'part-000001.parquet').exists():\n"
-        "        if not mark.exists():\n            mark.touch()\n            time.sleep(600)\n"
+        "    written = mark.parent / 'plans' / 'people' / 'part-000001.parquet'\n"
+        "    if written.exists() and not mark.exists():\n        mark.touch()\n        time.sleep(600)\n"
         "    return quick(frame)\n"
     )
     (tmp_path / "bank_rule.py").write_text((bank / "bank_rule.py").read_text())
@@ -121,13 +120,12 @@ def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
         start_new_session=True,
         text=True,
     ) as process:
-        for _ in range(1200):
-            if started.exists():
-                break
-            time.sleep(0.1)
-        helpers = children(process.pid)
-        os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            until(started.exists)
+            helpers = children(process.pid)
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "8 of 12 people are done" in said
     assert "--resume" in said

@@ -174,7 +174,8 @@ class Driver:
         self._good += solved.good
         self._bad_in_a_row = solved.failed + (0 if solved.good else self._bad_in_a_row)
         everybody = self._good == 0 and solved.failed > 1
-        if not solved.good and (everybody or self._bad_in_a_row >= self.settings.give_up_after):
+        all_failed = solved.failed > 0 and solved.good == 0
+        if all_failed and (everybody or self._bad_in_a_row >= self.settings.give_up_after):
             reasons = [text for text in solved.people["reason"].to_pylist() if "the model failed" in text]
             raise ModelError(f"the model failed on {self._bad_in_a_row} people in a row; {reasons[0]}")
 
@@ -223,8 +224,9 @@ class Driver:
         return None if self._speed is None else max(_LIMIT_LEAST, _LIMIT_TIMES * len(job) / self._speed)
 
     def _pause(self) -> float:
-        soon = min((job.not_before for job in self._again), default=float("inf")) - time.monotonic()
-        return min(_LOOK, max(soon, 0.01))
+        """Return how long to wait for results: until a chunk that has to wait may be tried, or the next look."""
+        now = time.monotonic()
+        return min([_LOOK, *(job.not_before - now for job in self._again if job.not_before > now)])
 
 
 def _words(error: Exception) -> str:
