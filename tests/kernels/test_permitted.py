@@ -36,13 +36,13 @@ def test_rows_of_many_people_are_permitted_as_each_persons_are(seed: int) -> Non
     t, rules, draw = problem.samples.tables, problem.samples.rules, np.random.default_rng(seed)
     people = np.sort(draw.integers(0, problem.n_people, 200))
     codes = draw.integers(0, t.used[people], (200, t.start.shape[1]))
-    codes = np.where(draw.random(codes.shape) < 0.7, t.start[people], codes).astype(np.int32)
+    states = np.where(draw.random(codes.shape) < 0.7, t.start[people], codes).astype(np.int32)
     fits = np.empty(200, np.bool_)
-    permitted_rows(rules, t.allowed, t.offsets, t.start, people, codes, fits)
-    fine = t.allowed[people[:, None], t.offsets[:-1] + codes].all(axis=1)
+    permitted_rows(rules, t.allowed, t.offsets, t.start, people, states, fits)
+    fine = t.allowed[people[:, None], t.offsets[:-1] + states].all(axis=1)
     keep = [
         reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), c.tolist())
-        for p, c in zip(people, codes, strict=True)
+        for p, c in zip(people, states, strict=True)
     ]
     np.testing.assert_array_equal(fits, fine & np.array(keep))
     assert fits.any()

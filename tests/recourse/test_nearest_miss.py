@@ -11,12 +11,12 @@ import pytest
 import leastways as lw
 
 SCHEMA = lw.Schema(
-    [
-        lw.Feature("income", "integer", values=list(range(0, 101, 10)), direction="up"),
-        lw.Feature("debts", "integer", values=list(range(0, 101, 10))),
-        lw.Feature("home", "category", values=["rents", "owns"]),
-        lw.Feature("sex", "category", values=["F", "M"], direction="fixed"),
-    ]
+    (
+        lw.Feature("income", "integer", values=tuple(range(0, 101, 10)), direction="up"),
+        lw.Feature("debts", "integer", values=tuple(range(0, 101, 10))),
+        lw.Feature("home", "category", values=("rents", "owns")),
+        lw.Feature("sex", "category", values=("F", "M"), direction="fixed"),
+    )
 )
 TRAIN = pd.DataFrame(
     {
