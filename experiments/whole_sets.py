@@ -104,7 +104,8 @@ class _Walk:
 
     def __init__(self, problem: Any, p: int, method: WholeSets, draw: np.random.Generator) -> None:
         self.tables, self.p, self.method, self.draw = problem.samples.tables, p, method, draw
-        self.size, self.n_samples = problem.n_options, problem.samples.n_samples
+        self.size: int = problem.n_options
+        self.n_samples: int = problem.samples.n_samples
         self.start = self.tables.start[p]
         self.proposed: list[NDArray[np.int32]] = []
         self.score = -np.inf
