@@ -127,7 +127,7 @@ _INTRO = (
     "cost function that no method sees. guided is what leastways does by default; cols, pcols, ls and random are the "
     "paper's methods with exact gains and proposals that respect what a person may change, and with -paper behind them "
     "as the paper has them; -whole also has the paper's sets. ar, face and dice are published methods. The oracle "
-    "knows the hidden function: nobody can do better. B: rows a person that the model may be asked about. FS@1: share of "
+    "knows the hidden function: nobody can do better. B: rows a person that may be asked about. FS@1: share of "
     "people with an option that costs them less than 1; Cov: with one they can take at all; PAC: its mean cost."
 )
 
