@@ -92,7 +92,7 @@ def findings(audit: Audit) -> list[str]:
     lines = [comparison(audit, keys, row) for keys, row in _records(large)]
     if len(small):
         few = "Small differences" if lines else "Only small differences"
-        within = f"the ratio is surely within {ABOUT_THE_SAME[0]:g} to {ABOUT_THE_SAME[1]:g}"
+        within = f"the whole interval of the ratio lies within {ABOUT_THE_SAME[0]:g} to {ABOUT_THE_SAME[1]:g}"
         lines.append(f"{few}, where {within}: {cut([_brief(audit, *item) for item in _records(small)])}.")
     if lines:
         return lines
@@ -103,7 +103,7 @@ def findings(audit: Audit) -> list[str]:
 
 def _brief(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str:
     """Name a group, a measure and a ratio."""
-    return f"{keys[1]}, {measure_name(audit, keys[2])} {ratio_text(row['ratio'])} of {row['reference']}'s"
+    return f"{keys[1]}, {measure_name(audit, keys[2])} {ratio_text(row['ratio'])} times {row['reference']}'s"
 
 
 def comparison(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str:
