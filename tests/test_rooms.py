@@ -29,6 +29,7 @@ ROOMS = (
     "datasets",
     "report",
     "study",
+    "server",
     "testing",
     "cli",
 )
