@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from leastways.metrics import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
     from leastways.models import AllOf, OnnxModel, TorchModel, load_model
-    from leastways.plans import Certificate, RecourseOption, RecoursePlan, RecoursePlans
+    from leastways.plans import Certificate, NearestMiss, RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
     from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
     from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, register_searcher
@@ -49,7 +49,7 @@ _HOMES = {
     ),
     "metrics": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
     "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
-    "plans": ("Certificate", "RecourseOption", "RecoursePlan", "RecoursePlans"),
+    "plans": ("Certificate", "NearestMiss", "RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
@@ -77,6 +77,7 @@ __all__ = [
     "LocalSearch",
     "MissingExtraError",
     "ModelError",
+    "NearestMiss",
     "OnnxModel",
     "OracleResult",
     "PreferenceError",
