@@ -10,6 +10,7 @@ from typing import Any
 from leastways.plans import RecourseOption, RecoursePlan
 from leastways.schema import Schema
 from leastways.server.pages.texts import Catalogue
+from leastways.server.pages.ways import Way, ways
 from leastways.server.pages.wishes import Problem, Wishes, changeable
 from leastways.server.pages.words import ChangeView, Words
 
@@ -24,7 +25,6 @@ class Fact:
 
     label: str
     value: str
-    may_change: bool
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class OptionView:
     rank: int  # as the person sees it
     title: str
     changes: tuple[ChangeView, ...]
+    more: tuple[str, ...]  # what asks more of the same things, in words
     effort: str
     effort_width: int
     easiest_for: str
@@ -71,6 +72,7 @@ class PersonView:
     explanation: str
     advice: str
     facts: tuple[Fact, ...]
+    fixed: tuple[Fact, ...]
     options: tuple[OptionView, ...]
     compared: tuple[Compared, ...]
     miss: Miss | None
@@ -96,8 +98,10 @@ def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
     """Work out everything the page says."""
     words = Words(schema, texts)
     plan = told.plan
-    options = () if told.all_closed else _cards(words, told)
+    offered = [] if told.all_closed else ways(schema, plan.state, plan.options)
+    options = _cards(words, told, offered)
     status = "all_closed" if told.all_closed else plan.status
+    facts, fixed = _facts(words, plan.state)
     return PersonView(
         answer_id=told.answer_id,
         status=status,
@@ -106,41 +110,45 @@ def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
         headline=texts.count("options.found", len(options)) if options else texts(f"nothing.{status}.headline"),
         explanation=_explanation(texts, status, options, told),
         advice=_advice(schema, texts, told) if not options else "",
-        facts=_facts(words, plan.state),
+        facts=facts,
+        fixed=fixed,
         options=options,
-        compared=_compared(words, plan.state, [o for o in _ordered(plan.options)] if options else []),
+        compared=_compared(words, plan.state, [way.option for way in offered]),
         miss=None if options or told.all_closed else _miss(words, told),
         problems=tuple(_problem(words, problem) for problem in told.problems),
         **_chosen(words, told),
     )
 
 
-def _ordered(options: Sequence[RecourseOption]) -> list[RecourseOption]:
-    """Put the options in the order of what they cost this person; unknown costs last."""
-    return sorted(options, key=lambda o: (math.isnan(o.expected_cost), o.expected_cost, o.number))
+def _cards(words: Words, told: Told, offered: Sequence[Way]) -> tuple[OptionView, ...]:
+    costs = [way.option.expected_cost for way in offered]
+    top = max([1.0, *(cost for cost in costs if math.isfinite(cost))])
+    return tuple(_card(words, told, way, rank, top) for rank, way in enumerate(offered, 1))
 
 
-def _cards(words: Words, told: Told) -> tuple[OptionView, ...]:
-    ordered = _ordered(told.plan.options)
-    top = max([1.0, *(o.expected_cost for o in ordered if math.isfinite(o.expected_cost))])
-    return tuple(_card(words, told, option, rank, top) for rank, option in enumerate(ordered, 1))
-
-
-def _card(words: Words, told: Told, option: RecourseOption, rank: int, top: float) -> OptionView:
-    texts, cost = words.texts, option.expected_cost
-    changes = tuple(words.changes(told.plan.state, option.values))
+def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionView:
+    texts, option, state = words.texts, way.option, told.plan.state
+    cost = option.expected_cost
+    changes = tuple(words.changes(state, option.values))
     word = next((name for limit, name in _EFFORT if cost < limit), "very_large")
     return OptionView(
         number=option.number,
         rank=rank,
         title=texts.listing([change.label for change in changes]),
         changes=changes,
+        more=tuple(_in_a_line(words, state, other) for other in way.more),
         effort=texts(f"effort.{word}"),
         effort_width=_FULL if math.isnan(cost) else max(2, round(_FULL * cost / top)),
-        easiest_for=_easiest_for(texts, option.best_for, told),
+        easiest_for=_easiest_for(texts, way.best_for, told),
         score=_score(texts, option.probability, told.threshold, "options.score"),
         chosen=told.choice is not None and told.choice[0] == option.number,
     )
+
+
+def _in_a_line(words: Words, state: Mapping[str, Any], option: RecourseOption) -> str:
+    texts = words.texts
+    parts = [texts("options.more_change", label=c.label, after=c.after) for c in words.changes(state, option.values)]
+    return texts.listing(parts)
 
 
 def _easiest_for(texts: Catalogue, share: float, told: Told) -> str:
@@ -180,12 +188,13 @@ def _advice(schema: Schema, texts: Catalogue, told: Told) -> str:
     return texts("nothing.loosen_limits") if limited else ""
 
 
-def _facts(words: Words, state: Mapping[str, Any]) -> tuple[Fact, ...]:
+def _facts(words: Words, state: Mapping[str, Any]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+    """Return what may change and what may not."""
     open_to = {feature.name for feature in changeable(words.schema, state)}
-    return tuple(
-        Fact(words.label(f), words.value(f, state[f.name]), f.name in open_to)
-        for f in words.schema.features
-    )
+    parts: dict[bool, list[Fact]] = {True: [], False: []}
+    for f in words.schema.features:
+        parts[f.name in open_to].append(Fact(words.label(f), words.value(f, state[f.name])))
+    return tuple(parts[True]), tuple(parts[False])
 
 
 def _compared(words: Words, state: Mapping[str, Any], options: Sequence[RecourseOption]) -> tuple[Compared, ...]:
