@@ -140,6 +140,35 @@ class HealthOut(BaseModel):
     waiting: int
 
 
+class FeatureOut(BaseModel):
+    """A feature of the model."""
+
+    name: str
+    label: str
+    unit: str
+    kind: str
+    direction: str
+    allowed: str
+    values: list[Scalar] | None
+
+
+class CardOut(BaseModel):
+    """The model card of the service."""
+
+    title: str
+    version: str
+    features: list[FeatureOut]
+    rules: list[str]
+    groups: list[str]
+    settings: dict[str, Any]
+    fingerprints: dict[str, str]
+    origin: str
+    recorded: list[str]
+    retention_days: int | None
+    erased: dict[str, int]
+    limits: dict[str, float]
+
+
 def answer_out(answer: Answer) -> dict[str, Any]:
     """Return an answer as `AnswerOut` has it."""
     plan = plan_as_dict(answer.plan)

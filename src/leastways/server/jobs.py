@@ -104,6 +104,12 @@ class JobStore:
             mine = update(JobRow).where(JobRow.id == job_id, JobRow.owner == owner)
             session.execute(mine.values(state=state, error=error, owner=None, lease_until=None))
 
+    def give_back(self, owner: str) -> None:
+        """Put back whatever somebody works on."""
+        with writing(self._engine) as session:
+            mine = update(JobRow).where(JobRow.owner == owner, JobRow.state == "running")
+            session.execute(mine.values(state="queued", owner=None, lease_until=None))
+
     def waiting(self, job_id: str, most: int) -> list[Ask]:
         """Return the next people of a job who have no answer."""
         query = (
@@ -138,10 +144,12 @@ class JobRunner:
         self._stopping.set()
         self._wake.set()
 
-    def close(self) -> None:
-        """Wait until the job at hand is back in the queue."""
+    def close(self, seconds: float) -> None:
+        """Wait until the job at hand is back in the queue; one that takes too long is put back as it is."""
         self.stop()
-        self._thread.join()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self._jobs.give_back(self._owner)
 
     def _run(self) -> None:
         while not self._stopping.is_set():

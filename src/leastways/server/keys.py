@@ -90,21 +90,21 @@ class KeyStore:
             self._known.clear()
         return key
 
+    def remembered(self, text: str) -> Key | None:
+        """Return a key that was checked a moment ago, without asking the database."""
+        with self._lock:
+            known = self._known.get(_digest(text))
+        return known[1] if known is not None and time.monotonic() - known[0] < _REMEMBERED else None
+
     def check(self, text: str) -> Key | None:
         """Return the key that a text is, or None where it is none or was revoked."""
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        with self._lock:
-            known = self._known.get(digest)
-        if known is not None and time.monotonic() - known[0] < _REMEMBERED:
-            return known[1]
         key = self._look_up(text)
         with self._lock:
-            if key is None:
-                self._known.pop(digest, None)
-            else:
+            self._known.pop(_digest(text), None)
+            if key is not None:
                 if len(self._known) >= _MOST_REMEMBERED:
                     self._known.clear()
-                self._known[digest] = (time.monotonic(), key)
+                self._known[_digest(text)] = (time.monotonic(), key)
         return key
 
     def _look_up(self, text: str) -> Key | None:
@@ -124,6 +124,10 @@ class KeyStore:
 def _hash(salt: str, secret: str) -> str:
     """Hash a secret of 256 random bits; there is nothing to guess, so a slow hash would only slow requests down."""
     return hashlib.sha256(f"{salt}:{secret}".encode("utf-8", "replace")).hexdigest()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _as_key(row: KeyRow) -> Key:

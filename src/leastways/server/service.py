@@ -55,6 +55,7 @@ class Service:
         self.store.keep_origin(self.origin)
         self.keys = KeyStore(self.engine)
         self.jobs = JobStore(self.engine)
+        self.jobs.requeue_failed()
         self._solver = Solver(recourse, self.store, self.origin.id)
         self._batcher = Batcher(self._solver.work, config.limits.waiting_people, _AT_ONCE)
         self._runner = JobRunner(self.jobs, self._batcher)
@@ -83,7 +84,7 @@ class Service:
         self._upkeep.close()
         self._runner.stop()
         self._batcher.close(self.config.limits.grace_seconds)
-        self._runner.close()
+        self._runner.close(self.config.limits.grace_seconds)
         self.engine.dispose()
 
     @property
