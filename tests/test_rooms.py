@@ -26,6 +26,7 @@ ROOMS = (
     "plans",
     "recourse",
     "metrics",
+    "audit",
     "datasets",
     "report",
     "study",
