@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
+from starlette.types import Scope
 
+from leastways.server.pages.auditor import AuditorPages
 from leastways.server.pages.person import PersonPages
 from leastways.server.pages.rendering import STATIC, Renderer
 
@@ -15,8 +18,18 @@ if TYPE_CHECKING:
     from leastways.server.service import Service
 
 
+class _Static(StaticFiles):
+    """Files that a browser may keep, as long as it asks whether they are still the same."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
 def add_pages(app: FastAPI, service: Service) -> None:
     """Add the person's and the auditor's pages to the service's application."""
     renderer = Renderer(service.config.title, service.config.texts)
-    app.mount(STATIC, StaticFiles(directory=Path(__file__).parent / "static"), name="static")
+    app.mount(STATIC, _Static(directory=Path(__file__).parent / "static"), name="static")
     PersonPages(service, renderer).add_to(app)
+    AuditorPages(service, renderer).add_to(app)

@@ -28,6 +28,9 @@ if (form) {
   });
 }
 
+// On a phone the facts would push the options far down: they are folded, one touch away.
+if (window.matchMedia("(max-width: 40rem)").matches) document.querySelector("details.facts")?.removeAttribute("open");
+
 document.getElementById("print")?.addEventListener("click", () => window.print());
 
 // Paper has no folds: what is folded away is opened for print, and closed again.
