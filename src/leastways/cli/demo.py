@@ -28,7 +28,9 @@ def demo(
         "leastways-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same people, same plans.")] = 0,
-    serve: Annotated[bool, typer.Option("--serve", help="Serve the pages for these people and for an auditor.")] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the pages for these people and for an auditor.")
+    ] = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="With --serve: the port on this computer; 0: any free one.")
     ] = 8000,

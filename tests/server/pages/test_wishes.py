@@ -17,8 +17,8 @@ from leastways.server.pages.wishes import (
     Wishes,
     changeable,
     from_preferences,
-    read_form,
     reachable,
+    read_form,
     to_preferences,
 )
 

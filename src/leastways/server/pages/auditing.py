@@ -95,7 +95,7 @@ class RecentAudits:
         if not self._turn.acquire(timeout=self._service.config.limits.request_seconds):
             raise Busy("another audit is being made.", 5)
         try:
-            audit = self._service.audit(list(question.by), **question.filters())
+            audit: Audit = self._service.audit(list(question.by), **question.filters())
             self._kept.pop(question, None)
             self._kept[question] = audit
             while len(self._kept) > _KEPT:

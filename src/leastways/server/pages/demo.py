@@ -51,7 +51,8 @@ def _listed(words: Words, issued: Issued, shown: Sequence[str]) -> Listed:
     answer = issued.answer
     found = len(ways(words.schema, answer.state, answer.plan.options))
     facts = [
-        f"{words.label(f)}: {words.value(f, answer.state[f.name])}" for f in map(words.schema.by_name.__getitem__, shown)
+        f"{words.label(f)}: {words.value(f, answer.state[f.name])}"
+        for f in map(words.schema.by_name.__getitem__, shown)
     ]
     return Listed(
         number=words.texts("demo.person", n=answer.reference or answer.id),

@@ -68,8 +68,9 @@ class PersonPages:
             return refused
         schema, state = self.service.schema, answer.state
         wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form)
-        if problems:
-            return self._page(request, token, answer, wishes, status=422, problems=problems, sent=form)
+        if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
+            status = 200 if _wants_options_only(request) else 422
+            return self._page(request, token, answer, wishes, status=status, problems=problems, sent=form)
         if not wishes.open(feature.name for feature in changeable(schema, state)):
             return self._page(request, token, answer, wishes, all_closed=True)
         try:

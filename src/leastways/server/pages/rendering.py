@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from leastways.errors import ModelError
 from leastways.server.faults import Busy, Closing, NotKnown, NotReady, StoreDown, TooLate
 from leastways.server.pages import csrf
 from leastways.server.pages.texts import Catalogue, Languages
@@ -25,6 +26,7 @@ _FAULTS: tuple[tuple[type[Exception], int, str], ...] = (  # what went wrong -> 
     (Closing, 503, "busy"),
     (TooLate, 503, "busy"),
     (StoreDown, 503, "down"),
+    (ModelError, 502, "down"),
 )
 
 
@@ -61,9 +63,9 @@ class Renderer:
         )
         response = HTMLResponse(html, status, headers={"Content-Language": texts.language})
         response.headers["Vary"] = "Accept-Language, Cookie"
-        _set_cookie(request, response, csrf.COOKIE, secret)
+        set_cookie(request, response, csrf.COOKIE, secret)
         if request.query_params.get("lang") == texts.language:
-            _set_cookie(request, response, LANGUAGE_COOKIE, texts.language, max_age=_YEAR)
+            set_cookie(request, response, LANGUAGE_COOKIE, texts.language, max_age=_YEAR)
         return response
 
     def message(self, request: Request, name: str, status: int, back: str | None = None) -> Response:
@@ -73,15 +75,12 @@ class Renderer:
         return self.page(request, "message.html", status=status, purpose="", back=back, **said)
 
 
-def _set_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None = None) -> None:
+def set_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None = None) -> None:
     """Set a cookie for this site alone; one that the browser has already is not sent again."""
     if request.cookies.get(name) == value:
         return
     secure = request.url.scheme == "https"
     response.set_cookie(name, value, max_age=max_age, httponly=True, samesite="strict", secure=secure)
-
-
-set_cookie = _set_cookie
 
 
 def see_other(path: str) -> Response:

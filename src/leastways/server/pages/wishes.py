@@ -194,7 +194,7 @@ def _scores(answers: Sequence[tuple[str, int]]) -> dict[str, float] | None:
 
 def weight_of(ease: int) -> float:
     """Return how much an answer weighs."""
-    return 2.0 ** (_EXPONENTS[ease] / 2)
+    return float(2.0 ** (_EXPONENTS[ease] / 2))
 
 
 def _accepted(wish: Wish) -> Any:
@@ -208,7 +208,7 @@ def _accepted(wish: Wish) -> Any:
 def from_preferences(schema: Schema, state: Mapping[str, Any], preferences: Preferences | None) -> Wishes:
     """Return the wishes that mean these preferences, so that a person finds what they said when they come back.
 
-    A lock stands for all that is not editable. Preferences that did not come from the page are read as nearly as can be.
+    A lock stands for all that is not editable. Preferences from elsewhere than the page are read as nearly as can be.
     """
     if preferences is None:
         return Wishes()

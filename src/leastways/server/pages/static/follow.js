@@ -37,7 +37,7 @@ export class Follower {
       });
       const text = await response.text();
       if (asking !== this.asking) return;
-      if (response.ok || response.status === 422) this.show(text);
+      if (response.ok) this.show(text);
       else this.fail({ 403: "expired", 429: "busy", 503: "busy" }[response.status] ?? "failed");
     } catch (error) {
       if (asking === this.asking) this.fail(asking.signal.aborted || navigator.onLine ? "failed" : "offline");
