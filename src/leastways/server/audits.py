@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leastways.errors import LeastwaysError
-from leastways.server.faults import Busy, FieldError, InputRefused
+from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, StoreDown
 from leastways.server.service import Service
 
 
@@ -25,7 +25,7 @@ class Audits:
             raise Busy("another audit is being made.", 5)
         try:
             audit = self._service.audit(by, since=in_utc(since), until=in_utc(until), **filters)
-        except InputRefused:
+        except (InputRefused, NotKnown, StoreDown):
             raise
         except LeastwaysError as error:  # what the audit itself finds wrong is about the columns to group by
             raise InputRefused([FieldError("/query/by", "by", str(error))]) from error

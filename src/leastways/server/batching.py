@@ -60,9 +60,11 @@ class Ticket:
 
 
 class Batcher:
-    """One thread that works through the queue, many requests at a time; requests before jobs."""
+    """Threads that work through the queue, many requests at a time; requests before jobs."""
 
-    def __init__(self, work: Callable[[list[Ticket]], None], waiting_people: int, at_once: int) -> None:
+    def __init__(
+        self, work: Callable[[list[Ticket]], None], waiting_people: int, at_once: int, threads: int = 1
+    ) -> None:
         self._work = work
         self._limit = waiting_people
         self._at_once = at_once
@@ -73,8 +75,10 @@ class Batcher:
         self._batches = 0
         self._open = True
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="leastways-batches", daemon=True)
-        self._thread.start()
+        names = [f"leastways-batches-{number}" for number in range(threads)]
+        self._threads = [threading.Thread(target=self._run, name=name, daemon=True) for name in names]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def waiting(self) -> int:
@@ -104,10 +108,12 @@ class Batcher:
                 ticket.future.set_exception(Closing("the service is shutting down."))
             self._jobs.clear()
             self._changed.notify_all()
-        self._thread.join(seconds)
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _retry_after(self) -> int:
-        return max(1, math.ceil(self._waiting * self._seconds))
+        return max(1, math.ceil(self._waiting * self._seconds / len(self._threads)))
 
     def _run(self) -> None:
         while True:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from leastways.errors import SettingError, nearest
+from leastways.models.loading import MODEL_FILES
 
 _PATHS = ("schema", "data", "texts")
 _NAMES = ("groups", "allowed_hosts")
@@ -48,6 +49,7 @@ class ServiceConfig:
     n_costs: int = 1000
     seed: int = 0
     distill: int = 0
+    threads: int | None = None
     database: str = "leastways.db"
     host: str = "127.0.0.1"
     port: int = 8000
@@ -134,7 +136,8 @@ def database_url(text: str, folder: Path) -> str:
 
 def _model(name: str, folder: Path) -> str:
     """Make a model file's path absolute; 'module:object' stays as it is."""
-    return name if ":" in name and not Path(name).suffix else str(folder / name)
+    is_file = Path(name).suffix.lower() in MODEL_FILES
+    return name if ":" in name and not is_file else str(folder / name)
 
 
 def _existing(path: Path, key: str, where: str) -> Path:
@@ -169,10 +172,11 @@ _NUMBERS: dict[str, tuple[bool, float, float | None]] = {  # key: whole, least, 
     "n_costs": (True, 1, None),
     "seed": (True, 0, None),
     "distill": (True, 0, None),
+    "threads": (True, 1, 64),
     "port": (True, 0, 65535),
     "retention_days": (True, 1, None),
 }
-_MAY_BE_NULL = ("retention_days", "public_url", "texts")
+_MAY_BE_NULL = ("threads", "retention_days", "public_url", "texts")
 
 
 def _checked(key: str, value: Any, where: str) -> Any:

@@ -23,6 +23,8 @@ budget: 200
 n_costs: 1000
 seed: 0
 distill: 0
+# Searches at the same time; null: one for each core, at most 4.
+threads: null
 
 # Where answers are kept: a file for SQLite, or postgresql://user:password@host/name.
 database: leastways.db

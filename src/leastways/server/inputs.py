@@ -99,6 +99,8 @@ def _is_finite(value: object) -> bool:
 
 def _state_faults(schema: Schema, states: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     """Let the schema judge the values, after what only JSON can get wrong was taken out."""
+    if all(fits(f, state.get(f.name)) for state in states for f in schema.features):
+        return []  # making a table to find this out takes milliseconds
     errors: list[FieldError] = []
     columns: dict[str, Any] = {}
     told: set[tuple[int, str]] = set()
@@ -118,6 +120,16 @@ def _state_faults(schema: Schema, states: Sequence[Mapping[str, Any]]) -> list[F
             value = "" if str(problem.problem).startswith("is missing") else f"{problem.value!r} "
             errors.append(FieldError(pointer("people", int(place), "state", name), name, f"{value}{problem.problem}"))
     return errors
+
+
+def fits(feature: Feature, value: Any) -> bool:
+    """Say quickly that a value is as it should be; False means that the schema has to look at it."""
+    if not feature.numeric:
+        return isinstance(value, str) and value in feature.values
+    if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
+        return False
+    held = value if feature.dtype in ("int64", "float64") else float(feature.as_held(value))
+    return bool(feature.array[0] <= held <= feature.array[-1]) and not (feature.whole and held != round(held))
 
 
 def _json_fault(feature: Feature, value: Any) -> str:

@@ -51,9 +51,9 @@ def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> Recourse
     )
 
 
-def canonical(data: object) -> str:
+def canonical(data: object, sort: bool = True) -> str:
     """Write JSON in the one form that is compared and hashed: keys sorted, ASCII only, numbers exact."""
-    return json.dumps(data, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return json.dumps(data, sort_keys=sort, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def _state(state: RecourseOption | NearestMiss) -> dict[str, Any]:

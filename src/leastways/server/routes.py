@@ -131,7 +131,7 @@ def add_oversight_routes(app: FastAPI, service: Service, required: bool) -> None
     @app.get(
         "/v1/audit",
         response_model=dict[str, Any],
-        responses=documented(*_COMMON),
+        responses=documented(*_COMMON, 404),
         dependencies=[allowed(required, "audit")],
         tags=["oversight"],
     )

@@ -17,7 +17,7 @@ from leastways.errors import SettingError, nearest
 from leastways.plans import RecoursePlan, RecoursePlans
 from leastways.schema import Schema
 from leastways.server.engine import reading
-from leastways.server.faults import FieldError, InputRefused
+from leastways.server.faults import FieldError, InputRefused, NotKnown
 from leastways.server.inputs import frame_of
 from leastways.server.plan_json import plan_from_text
 from leastways.server.tables import AnswerRow, OriginRow, PersonRow
@@ -118,7 +118,7 @@ def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str
     own = {name: filters[name] for name in ("since", "until", "which") if filters.get(name) is not None}
     found = service.served(**own)
     if found.plans is None:
-        raise InputRefused([FieldError("/query/since", "since", "nobody was answered in this time by this schema")])
+        raise NotKnown("nobody was answered in this time by the schema of today.")
     groups = found.groups.reindex(columns=list(service.config.groups))
     rest = {name: value for name, value in filters.items() if name not in ("since", "until", "which")}
     return import_module("leastways.audit").audit_plans(found.plans, names, groups=groups, **rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,7 +32,7 @@ from leastways.server.store import NewPerson, Store, now, token_hash
 from leastways.server.upkeep import Upkeep
 from leastways.server.wishes_json import preferences_to_record
 
-_AT_ONCE = 32  # people in one search; more gain nothing, and make the first wait for the last
+_AT_ONCE = 16  # people in one search; more gain little, and make the first wait for the last
 
 
 class Service:
@@ -56,8 +57,9 @@ class Service:
         self.keys = KeyStore(self.engine)
         self.jobs = JobStore(self.engine)
         self.jobs.requeue_failed()
+        threads = config.threads or min(4, os.cpu_count() or 1)
         self._solver = Solver(recourse, self.store, self.origin.id)
-        self._batcher = Batcher(self._solver.work, config.limits.waiting_people, _AT_ONCE)
+        self._batcher = Batcher(self._solver.work, config.limits.waiting_people, _AT_ONCE, threads)
         self._runner = JobRunner(self.jobs, self._batcher)
         self._upkeep = Upkeep(self.store, config.retention_days)
 
@@ -145,7 +147,7 @@ class Service:
             created=now(),
             reference=applicant.reference,
             token_hash=token_hash(token),
-            state=canonical(state),
+            state=canonical(state, sort=False),  # in the order of the schema
             groups=canonical(dict(applicant.groups)),
         )
         return Ask(person_id, person_id, state, applicant.preferences, applicant.reference, person, token)
