@@ -55,7 +55,7 @@ def _unsure(ratios: pd.DataFrame, names: Mapping[str, str]) -> Iterator[str]:
             wide.setdefault((grouping, names.get(metric, metric)), []).append(ends)
     for (grouping, name), ends_of in wide.items():
         yield (
-            f"By {grouping}: too few people to say whether {name} is about equal or not; the ratio may be anything in "
+            f"By {grouping}: too few people to say whether {name} differs much or not; the ratio may be anything in "
             f"these intervals: {cut(ends_of)}."
         )
 

@@ -15,12 +15,12 @@ from leastways.audit.resample import Floats, Tally, bootstrap_sums, generator, h
 from leastways.metrics import disparate_impact_ratio
 from leastways.plans import STATUSES, RecoursePlans
 
-# A ratio within these is about the same: the four-fifths rule, and the same the other way round.
-ABOUT_THE_SAME = (0.8, 1.25)
+# A ratio outside of these is a large difference: the four-fifths rule, and the same the other way round.
+NOT_LARGE = (0.8, 1.25)
 ALPHA = 0.05  # an adjusted p-value below this is a difference
 RATIO_KEYS = ("grouping", "group", "metric")
 REFERENCE, TOO_FEW, UNSURE = "reference", "too few people", "cannot say"
-LOWER, HIGHER, SLIGHTLY, SAME, UNDEFINED = "lower", "higher", "slightly ", "about the same", "undefined"
+LOWER, HIGHER, SLIGHTLY, SAME, UNDEFINED = "lower", "higher", "slightly ", "no large difference", "undefined"
 SERVED = tuple(status for status in STATUSES if status not in ("already_positive", "invalid_input"))
 
 
@@ -155,7 +155,7 @@ def _verdict(row: Mapping[Any, Any], few: bool) -> str:
         return UNDEFINED
     if few:
         return TOO_FEW
-    near = ABOUT_THE_SAME[0] <= row["low"] and row["high"] <= ABOUT_THE_SAME[1]
+    near = NOT_LARGE[0] <= row["low"] and row["high"] <= NOT_LARGE[1]
     if row["p_adjusted"] < ALPHA:
         return (SLIGHTLY if near else "") + (LOWER if row["value"] < row["reference_value"] else HIGHER)
     return SAME if near else UNDEFINED if np.isnan(row["ratio"]) else UNSURE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastways.audit.compare import ABOUT_THE_SAME, HIGHER, LOWER, REFERENCE, SLIGHTLY, TOO_FEW
+from leastways.audit.compare import HIGHER, LOWER, NOT_LARGE, REFERENCE, SLIGHTLY, TOO_FEW
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def findings(audit: Audit) -> list[str]:
     lines = [comparison(audit, keys, row) for keys, row in _records(large)]
     if len(small):
         few = "Small differences" if lines else "Only small differences"
-        within = f"the whole interval of the ratio lies within {ABOUT_THE_SAME[0]:g} to {ABOUT_THE_SAME[1]:g}"
+        within = f"the whole interval of the ratio lies within {NOT_LARGE[0]:g} to {NOT_LARGE[1]:g}"
         lines.append(f"{few}, where {within}: {cut([_brief(audit, *item) for item in _records(small)])}.")
     if lines:
         return lines

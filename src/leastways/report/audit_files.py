@@ -52,9 +52,10 @@ def _write(path: Path, content: bytes) -> None:
     draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        draft.replace(path)
+        try:
+            draft.write_bytes(content)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"cannot write {str(path)!r}: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)

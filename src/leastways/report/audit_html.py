@@ -8,7 +8,8 @@ from html import escape
 import numpy as np
 
 from leastways import __version__
-from leastways.audit import MEASURES, Audit
+from leastways.audit import Audit
+from leastways.audit.figures import MEASURES
 from leastways.audit.words import basis, findings, lead, measure_name, value_text
 from leastways.plans import STATUSES
 from leastways.report.audit_css import AUDIT_SHEET
@@ -131,9 +132,10 @@ def _meaning(audit: Audit) -> str:
         ),
         (
             "Verdicts",
-            "Lower, higher: adjusted p below 0.05; slightly, if the whole interval lies within 0.8 to 1.25. About the "
-            "same: no difference shown, and the interval lies within these. Cannot say: no difference shown, but the "
-            f"interval does not exclude one. Too few people: fewer than {audit.settings['min_group']}, not tested.",
+            "Lower, higher: adjusted p below 0.05; slightly, if the whole interval lies within 0.8 to 1.25. No "
+            "large difference: none is shown, and the interval lies within these. Cannot say: none is shown, but the "
+            "interval does not exclude a large one. Too few people: fewer than "
+            f"{audit.settings['min_group']}, not tested.",
         ),
         *((f"Status {name}", f"{capital(text)}.") for name, text in STATUSES.items()),
     ]

@@ -6,8 +6,9 @@ from html import escape
 
 import numpy as np
 
-from leastways.audit import MEASURES, Audit
+from leastways.audit import Audit
 from leastways.audit.compare import HIGHER, LOWER, REFERENCE, SAME
+from leastways.audit.figures import MEASURES
 from leastways.audit.words import (
     measure_name,
     p_text,
@@ -155,7 +156,8 @@ def unserved_section(audit: Audit) -> str:
     ]
     more = len(audit.unserved) - len(table)
     rest = f'<p class="note">and {more:,} more, in audit.json</p>' if more else ""
-    return f"{head}{_table(heads, rows, 'People with no recourse', kind='people')}{rest}</section>"
+    listing = _table(heads, rows, "People with no recourse", kind="people")
+    return f"{head}{listing}{rest}</section>"
 
 
 def bulleted(heading: str, lines: list[str], kind: str = "") -> str:
@@ -178,7 +180,6 @@ def _table(heads: list[str], rows: list[str], label: str, caption: str = "", kin
     """Make a table that scrolls by itself where it is too wide, by keyboard too."""
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(label)}"><table class="{kind}">{title}<thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    region = f'class="wide" tabindex="0" role="region" aria-label="{escape(label)}"'
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div {region}><table class="{kind}">{title}{body}</table></div>'
