@@ -317,3 +317,17 @@ def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:
             text = unescape(html)
             for part in (SCRIPT, AMPERSAND, "<u>Bank</u>", "<i>p</i>", "kind</b>"):
                 assert part in text
+
+
+def test_an_operators_own_look(tmp_path: Path, service: Service, issued: Issued) -> None:
+    assert "/style.css" not in Visitor(service).get(f"/p/{issued.token}").text
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "style.css").write_text(":root { --accent: #7a1f5c; }")
+    other, refused = credit_service(tmp_path, texts=tmp_path / "own")
+    with other:
+        visitor = Visitor(other)
+        page = visitor.get(f"/p/{issue(other, refused.head(1))[0].token}").text
+        assert page.index("/static/pages.css") < page.index('href="/style.css"')
+        sheet = visitor.get("/style.css")
+        assert sheet.headers["content-type"].startswith("text/css")
+        assert "--accent" in sheet.text

@@ -18,6 +18,7 @@ from leastways.server.pages.texts import Catalogue, Languages
 
 LANGUAGE_COOKIE = "leastways_language"
 STATIC = "/static"
+OWN_STYLE = "/style.css"
 _YEAR = 365 * 24 * 3600
 _FAULTS: tuple[tuple[type[Exception], int, str], ...] = (  # what went wrong -> status, the message's name
     (NotReady, 503, "not_ready"),
@@ -36,6 +37,7 @@ class Renderer:
     def __init__(self, title: str, texts: Path | None) -> None:
         self.title = title
         self.languages = Languages(texts)
+        self.own_style = None if texts is None else _file_or_none(texts / "style.css")
         self._templates = Environment(
             loader=FileSystemLoader(Path(__file__).parent / "templates"),
             autoescape=True,
@@ -58,6 +60,7 @@ class Renderer:
             title=self.title,
             languages=list(self.languages),
             static=STATIC,
+            own_style=OWN_STYLE if self.own_style else None,
             csrf=csrf.proof(secret, purpose),
             **shown,
         )
@@ -73,6 +76,10 @@ class Renderer:
         texts = self.texts(request)
         said = {"heading": texts(f"message.{name}.title"), "text": texts(f"message.{name}.text")}
         return self.page(request, "message.html", status=status, purpose="", back=back, **said)
+
+
+def _file_or_none(path: Path) -> Path | None:
+    return path if path.is_file() else None
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None = None) -> None:

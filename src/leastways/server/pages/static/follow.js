@@ -1,6 +1,6 @@
 // Fetches the options for the form as it stands, and puts them in place. The last good ones stay until there are new.
 
-const PAUSE = 90; // ms without a further change before asking: a dragged slider is one question
+const PAUSE = 60; // ms without a further change before asking: a dragged slider is one question
 const SLOW = 1500; // ms after which waiting is told
 const GIVE_UP = 20000; // ms after which it has failed
 

@@ -19,7 +19,8 @@ if (form) {
   const follower = new Follower(form, document.getElementById("options"), document.getElementById("live"));
   form.addEventListener("input", (event) => {
     if (event.target.type === "range") name(event.target);
-    follower.soon();
+    if (event.target.type === "checkbox") follower.now();
+    else follower.soon();
   });
   form.addEventListener("submit", (event) => {
     if (event.submitter && event.submitter.name === "fresh") return; // starting over loads the page anew
