@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
     "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
+    "Fairness audits": ("audit",),
     "Preference studies": ("study",),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
@@ -79,7 +80,7 @@ HIDDEN = {
     "Share": ("of_counts",),
     "Difference": ("of_pairs",),
 }
-REPORT = ("write_report", "plan_panel", "summary_table", "schema_table", "can_draw")
+REPORT = ("write_report", "write_audit", "audit_html", "plan_panel", "summary_table", "schema_table", "can_draw")
 
 
 def api_page() -> str:

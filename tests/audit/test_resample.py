@@ -27,11 +27,25 @@ def test_a_tally_counts_people_in_whatever_order() -> None:
     assert tally.n == 4
     assert tally.sums.tolist() == [2, 4]
     other = Tally.of(pairs([1, 0.5, 0, 0.5]))
+    both = tally + Tally.of(pairs([1, 3]))
+    assert (both.rows[:, 0].tolist(), both.counts.tolist()) == ([0, 0.5, 1, 3], [1, 2, 2, 1])
     assert (bootstrap_sums(tally, 50, generator(1, "x")) == bootstrap_sums(other, 50, generator(1, "x"))).all()
 
 
-@pytest.mark.parametrize("counts", [0, 10**9], ids=["by counts", "one by one"])
-def test_both_ways_to_resample_have_the_moments_of_the_bootstrap(counts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=30))
+def test_a_tally_is_what_numpy_counts(rows: list[tuple[int, int]]) -> None:
+    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    tally = Tally.of(table)
+    distinct, counts = np.unique(table, axis=0, return_counts=True)
+    assert (tally.rows == distinct).all()
+    assert (tally.counts == counts).all()
+
+
+@pytest.mark.parametrize(("counts", "few"), [(0, 4), (10**9, 4), (10**9, 0)], ids=["counts", "looked up", "counted"])
+def test_all_ways_to_resample_have_the_moments_of_the_bootstrap(
+    counts: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resample, "_FEW_COLUMNS", few)
     monkeypatch.setattr(resample, "_COUNT_IN_DRAWS", counts)
     monkeypatch.setattr(resample, "_COUNT_IN_SWAPS", counts)
     monkeypatch.setattr(resample, "_CELLS", 3000)  # several blocks

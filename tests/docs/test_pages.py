@@ -19,6 +19,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 NEEDS = {
     "models.md": ("torch", "onnxruntime", "xgboost", "lightgbm", "skops", "skl2onnx"),
     "command-line.md": ("skops",),
+    "audit-fairness.md": ("matplotlib",),
     "run-a-preference-study.md": ("statsmodels", "matplotlib"),
 }
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]

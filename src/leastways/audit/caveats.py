@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from leastways.audit.compare import ALPHA, UNSURE
-from leastways.audit.words import TOLD, cut, ratio_text
+from leastways.audit.words import TOLD, cut
 
 
 def warnings_of(
@@ -47,17 +47,13 @@ def _small_groups(by_group: pd.DataFrame, least: int) -> Iterator[str]:
 
 
 def _unsure(ratios: pd.DataFrame, names: Mapping[str, str]) -> Iterator[str]:
-    wide: dict[tuple[str, str], list[str]] = {}
-    rows = ratios[ratios["note"] == UNSURE]
-    for (grouping, group, metric), low, high in zip(rows.index.tolist(), rows["low"], rows["high"], strict=True):
+    unsure: dict[str, dict[str, list[str]]] = {}
+    for grouping, group, metric in ratios.index[ratios["note"] == UNSURE].tolist():
         if metric in TOLD:
-            ends = f"{group} ({ratio_text(low)} to {ratio_text(high)})"
-            wide.setdefault((grouping, names.get(metric, metric)), []).append(ends)
-    for (grouping, name), ends_of in wide.items():
-        yield (
-            f"By {grouping}: too few people to say whether {name} differs much or not; the ratio may be anything in "
-            f"these intervals: {cut(ends_of)}."
-        )
+            unsure.setdefault(grouping, {}).setdefault(names.get(metric, metric), []).append(group)
+    for grouping, by_metric in unsure.items():
+        parts = "; ".join(f"{name} of {cut(groups)}" for name, groups in by_metric.items())
+        yield f"By {grouping}: too few people to say whether these differ much from the reference group: {parts}."
 
 
 def _few_permutations(ratios: pd.DataFrame, permutations: int) -> Iterator[str]:

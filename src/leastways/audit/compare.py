@@ -130,8 +130,7 @@ def ratio_table(
 
 
 def _p_value(mine: Tally, other: Tally, chance: Chance, *words: str) -> float:
-    pool = Tally.of(np.concatenate([np.repeat(t.rows, t.counts, axis=0) for t in (mine, other)]))
-    return p_value(pool, mine, chance.permutations, generator(chance.random_state, "permutation", *words))
+    return p_value(mine + other, mine, chance.permutations, generator(chance.random_state, "permutation", *words))
 
 
 def with_verdicts(ratios: pd.DataFrame, by_group: pd.DataFrame, min_group: int) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from leastways.audit.groups import Grouping
 from leastways.audit.resample import LEVEL, Floats, Tally, bootstrap_sums, generator
 
 STEP, SHORTEST, LONGEST = 0.02, 1.5, 3.0
+MOST_RESAMPLES = 500  # the ends of a band are read off a picture, at a hundred points
 CURVE = ("k", "satisfied", "low", "high", "oracle")
 
 
@@ -53,7 +54,8 @@ def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> 
     tally = Tally.of(_reached_at(costs, grid).astype(np.float64))
     curves = Tally(_curves(tally.rows.astype(np.int64), len(grid)), tally.counts)
     value = curves.sums / tally.n
-    draws = bootstrap_sums(curves, chance.bootstraps, generator(chance.random_state, "curve", *words)) / tally.n
+    resamples = min(chance.bootstraps, MOST_RESAMPLES)
+    draws = bootstrap_sums(curves, resamples, generator(chance.random_state, "curve", *words)) / tally.n
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return value, np.minimum(low, value), np.maximum(high, value)
 

@@ -22,6 +22,7 @@ LEVEL = 0.95  # of every interval
 _CELLS = 1 << 22  # counts held at a time
 # A count drawn for a distinct figure takes about as long as so many people drawn one by one (measured).
 _COUNT_IN_DRAWS, _COUNT_IN_SWAPS = 10, 12
+_FEW_COLUMNS = 4
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,20 @@ class Tally:
     @classmethod
     def of(cls, figures: Floats) -> Tally:
         """Count people's figures, [people, c]."""
-        rows, counts = np.unique(figures, axis=0, return_counts=True)
-        return cls(rows, counts.astype(np.int64))
+        return cls._summed(figures, np.ones(len(figures), np.int64))
+
+    @classmethod
+    def _summed(cls, rows: Floats, counts: Ints) -> Tally:
+        """Put equal rows together. (np.unique does the same for rows, and takes ten times as long.)"""
+        order = np.lexsort(rows.T[::-1])
+        rows, counts = rows[order], counts[order]
+        first = np.ones(len(rows), dtype=np.bool_)
+        first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        starts = np.flatnonzero(first)
+        return cls(rows[starts], np.add.reduceat(counts, starts) if len(starts) else counts)
+
+    def __add__(self, other: Tally) -> Tally:
+        return self._summed(np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts]))
 
     @property
     def n(self) -> int:
@@ -61,10 +74,14 @@ def bootstrap_sums(tally: Tally, resamples: int, random: np.random.Generator) ->
         shares = tally.counts / n
         return _in_blocks(resamples, d, lambda size: random.multinomial(n, shares, size) @ tally.rows)
     whose = np.repeat(np.arange(d), tally.counts)
+    few = tally.rows.shape[1] <= _FEW_COLUMNS
+    columns = [np.ascontiguousarray(column[whose]) for column in tally.rows.T] if few else []
 
     def drawn(size: int) -> Floats:
-        places = whose[random.integers(0, n, (size, n), dtype=np.int32)]
-        places += (np.arange(size) * d)[:, None]
+        places = random.integers(0, n, (size, n))
+        if few:  # to look figures up is quicker than to count people, as long as there are few figures
+            return np.stack([column[places].sum(axis=1) for column in columns], axis=1)
+        places = whose[places] + (np.arange(size) * d)[:, None]
         counts = np.bincount(places.ravel(), minlength=size * d).reshape(size, d)
         return np.asarray(counts @ tally.rows, dtype=np.float64)
 
