@@ -19,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "images"
 PERSON = "3004"
+_PATIENCE = 600_000  # ms: the machine may be busy with other things
 
 
 def main() -> None:
@@ -41,6 +42,7 @@ def main() -> None:
 
 def _person(browser: Any, link: str) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1080})
+    page.set_default_timeout(_PATIENCE)
     page.goto(link)
     _take(page, "person-page.png")
     page.close()
@@ -48,6 +50,7 @@ def _person(browser: Any, link: str) -> None:
 
 def _audit(browser: Any, link: str) -> None:
     page = browser.new_page(viewport={"width": 1100, "height": 1250})
+    page.set_default_timeout(_PATIENCE)
     page.goto(link)
     _take(page, "audit-page.png")
     page.close()

@@ -20,6 +20,7 @@ NEEDS = {
     "models.md": ("torch", "onnxruntime", "xgboost", "lightgbm", "skops", "skl2onnx"),
     "command-line.md": ("skops",),
     "audit-fairness.md": ("matplotlib",),
+    "pages.md": ("fastapi", "sqlalchemy", "alembic", "jinja2"),
     "run-a-preference-study.md": ("statsmodels", "matplotlib"),
 }
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]

@@ -231,6 +231,6 @@ def _chosen(words: Words, told: Told) -> dict[str, str]:
     option = next((o for o in told.plan.options if o.number == number), None)
     if option is None:
         return {"chosen": texts("choice.recorded_none"), "chosen_reason": reason}
-    parts = [texts("choice.change", label=c.label, before=c.before, after=c.after)
-             for c in words.changes(told.plan.state, option.values)]  # fmt: skip
+    changes = words.changes(told.plan.state, option.values)
+    parts = [texts("choice.change", label=c.label, before=c.before, after=c.after) for c in changes]
     return {"chosen": texts("choice.recorded", what=texts.listing(parts)), "chosen_reason": reason}
