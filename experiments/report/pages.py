@@ -21,6 +21,7 @@ Shower = Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[Table | Figur
 VIEWS: dict[str, tuple[Collector, Shower]] = {
     "measures": (tables.collect, tables.measures),
     "ablation": (tables.collect, tables.ablation),
+    "sets": (tables.collect, tables.sets),
     "timing": (tables.collect, tables.timing),
     "examples": (tables.collect_examples, tables.examples),
     "study": (votes.collect, votes.show),
@@ -57,7 +58,8 @@ def collect(experiments: Sequence[Experiment], store: Store) -> tuple[dict[str, 
         )
     total = sum(entry["seconds"] + entry.get("fit_seconds", 0.0) for entry in cells.values())
     queries = sum(entry["queries"] for entry in cells.values())
-    return numbers, {"format": 1, "cells": cells, "cpu_seconds": round(total, 1), "queries": queries}
+    runs = store.manifest.get("runs", [])
+    return numbers, {"format": 1, "cells": cells, "runs": runs, "cpu_seconds": round(total, 1), "queries": queries}
 
 
 def _plain(value: Any) -> Any:
@@ -103,12 +105,19 @@ def _made(manifest: Mapping[str, Any]) -> str:
     if not entries:
         return "Nothing was made yet."
     commits = sorted({e["made"]["commit"] for e in entries})
-    packages = ", ".join(f"{name} {number}" for name, number in entries[-1]["made"]["packages"].items())
+    made = entries[-1]["made"]
+    packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
     return (
-        f"{len(entries)} cells, {manifest['queries']:,} rows asked, {manifest['cpu_seconds'] / 60:.0f} core-minutes; "
-        f"leastways {entries[-1]['made']['leastways']} at {', '.join(commits)}; {entries[-1]['made']['machine']}, "
-        f"Python {entries[-1]['made']['python']}, {packages}."
+        f"{len(entries)} cells, {manifest['queries']:,} rows asked, {manifest['cpu_seconds'] / 60:.0f} core-minutes"
+        f"{_by_the_clock(manifest['runs'])}; leastways {made['leastways']} at {', '.join(commits)}; {made['machine']}, "
+        f"Python {made['python']}, {packages}."
     )
+
+
+def _by_the_clock(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long each run took: it may have been made in several."""
+    told = [f"{r['cells']} in {r['seconds'] / 60:.0f} minutes with {r['workers']} processes" for r in runs]
+    return f" (by the clock: {', '.join(told)})" if told else ""
 
 
 _INTRO = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import published
 from experiments.config import Experiment
-from experiments.methods import ORACLE, PAPER_ROW
+from experiments.methods import ORACLE, PAPER_ROW, WHOLE_OF
 from experiments.report.layout import Table
 from experiments.report.summary import MEASURES, collect_cells, grouped, mean_of, shown
 from experiments.store import Store
@@ -30,7 +30,7 @@ def collect(experiment: Experiment, store: Store) -> dict[str, Any]:
 def measures(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show the measures of each method, a table for each data set and model."""
     return [
-        _measures(f"{name}, {_model(model)}", found, settings.get("paper", {}).get(model), _by(found))
+        _measures(f"{name}, {_model(model)}", found, published.table_for(settings, name, model), _by(found))
         for (name, model), found in grouped(data["cells"], "data", "model").items()
     ]
 
@@ -43,6 +43,19 @@ def ablation(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table
         _measures("Search and objective", rest, "ablation", ("method", "budget"), ABLATION_ROW),
         _measures("Guided search, a part at a time", parts, None, ("method", "budget")),
     ]
+
+
+def sets(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
+    """Show the paper's searches with its sets (-whole) beside its figures, and ours beside both."""
+    out = []
+    for (name, model, budget), found in grouped(data["cells"], "data", "model", "budget").items():
+        ablated = any(c["settings"]["method"].startswith("ls-") for c in found)
+        rows = ABLATION_ROW if ablated else PAPER_ROW
+        both = rows | {WHOLE_OF[m]: row for m, row in rows.items() if m in WHOLE_OF}
+        both |= {m + part: row for part in ("-released", "-two", "-released-two") for m, row in both.items()}
+        paper = "ablation" if ablated else published.table_for(settings, name, model)
+        out.append(_measures(f"{name}, {_model(model)}, B {budget}", found, paper, ("method",), both))
+    return out
 
 
 def _by(found: Found) -> tuple[str, ...]:
