@@ -27,7 +27,7 @@ from leastways.server.origin import fingerprints
 from leastways.server.plan_json import plan_to_text
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
-SMALL = {"n_options": 3, "budget": 60, "n_costs": 40}
+SMALL: dict[str, Any] = {"n_options": 3, "budget": 60, "n_costs": 40}
 LABELLED = TRAIN.assign(approved=(chance(TRAIN) >= 0.5).astype(int))
 BANK = Schema(SCHEMA.features, target="approved")
 

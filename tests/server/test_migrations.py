@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import Engine, inspect, text
 
 from leastways.errors import SettingError
 from leastways.server import migrate
@@ -16,9 +17,7 @@ from leastways.server.engine import open_engine
 from leastways.server.tables import Base
 
 
-def engine_of(url: str):  # type: ignore[no-untyped-def]
-    from pathlib import Path
-
+def engine_of(url: str) -> Engine:
     return open_engine(database_url(url, Path()))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Service, StoreDown
@@ -16,7 +16,7 @@ from tests.server.test_jobs import finished, many, slow_down, until
 
 
 def down(client: Client, method: str, path: str, json: object = None) -> None:
-    answer = client.request(method, path, **({} if json is None else {"json": json}))
+    answer = client.get(path) if method == "GET" else client.post(path, json)
     assert answer.status_code == 503, answer.text
     assert answer.json()["type"] == "urn:leastways:problem:store-down"
     assert int(answer.headers["retry-after"]) >= 1
@@ -60,11 +60,9 @@ def full_disk(lite: Service) -> Callable[[bool], None]:
 
     def fill(full: bool) -> None:
         lite.engine.dispose()
-        limit = "(SELECT 1)"
         with lite.engine.connect() as connection:
             pages = connection.execute(text("PRAGMA page_count")).scalar_one()
         limit = pages if full else 2**30
-        from sqlalchemy import event
 
         def cap(connection: object, record: object) -> None:
             connection.execute(f"PRAGMA max_page_count = {limit}")  # type: ignore[attr-defined]

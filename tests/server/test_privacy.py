@@ -33,11 +33,13 @@ def test_logs_hold_no_paths_bodies_queries_or_tokens(lite: Service, caplog: pyte
         assert private not in lines
 
 
-def test_a_fault_tells_where_but_not_what(lite: Service, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_tells_where_but_not_what(
+    lite: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: Any) -> Any:
         raise RuntimeError(f"cannot handle {SECRET}")
 
-    lite.store.read = broken  # type: ignore[method-assign]
+    monkeypatch.setattr(lite.store, "read", broken)
     answer = Client(lite).get("/v1/recourse/x")
     assert (answer.status_code, answer.json()["type"]) == (500, "urn:leastways:problem:fault")
     assert "RuntimeError at" in caplog.text

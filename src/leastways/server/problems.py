@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,17 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from leastways.errors import LeastwaysError, ModelError
-from leastways.server.faults import Busy, Closing, FieldError, InputRefused, NotKnown, NotReady, StoreDown, TooLate
+from leastways.server.faults import (
+    Busy,
+    Closing,
+    FieldError,
+    InputRefused,
+    NotKnown,
+    NotReady,
+    StoreDown,
+    TooLate,
+    without_contents,
+)
 from leastways.server.inputs import pointer
 
 MEDIA_TYPE = "application/problem+json"
@@ -103,7 +112,7 @@ def problem_of(error: Exception) -> JSONResponse:
             return _of_http(error)
         case LeastwaysError():
             return problem("wrong-input", 422, str(error), [FieldError("", "", str(error))])
-    log.error("fault: %s", _without_contents(error))
+    log.error("fault: %s", without_contents(error))
     return problem("fault", 500, "This is a fault in the service itself; it was logged.")
 
 
@@ -166,12 +175,3 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "json_invalid":
         return f"is not valid JSON: {fault.get('ctx', {}).get('error', 'it cannot be read')}"
     return str(fault["msg"])
-
-
-def _without_contents(error: BaseException) -> str:
-    """Describe an error by its type and where it happened: its message may quote what a person sent."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames[-12:]))
-    cause = error.__cause__ or error.__context__
-    more = f"; because of {_without_contents(cause)}" if cause is not None and cause is not error else ""
-    return f"{type(error).__name__} at {places}{more}"

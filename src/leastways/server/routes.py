@@ -131,15 +131,15 @@ def add_oversight_routes(app: FastAPI, service: Service, required: bool) -> None
     @app.get(
         "/v1/audit",
         response_model=dict[str, Any],
-        responses=documented(*_COMMON, 404),
+        responses=documented(*_COMMON, 404, 504),
         dependencies=[allowed(required, "audit")],
         tags=["oversight"],
     )
-    def audit(
+    async def audit(
         by: _By, since: _Moment = None, until: _Moment = None, which: Literal["first", "latest"] = "first"
     ) -> dict[str, Any]:
         """Audit what was served, by groups; see `leastways audit`."""
-        return audits(by, since, until, which=which)
+        return await audits(by, since, until, which=which)
 
     @app.get("/v1/openapi.json", include_in_schema=False, dependencies=[allowed(required)])
     def openapi() -> dict[str, Any]:

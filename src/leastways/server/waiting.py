@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from leastways.server.answers import Applicant, Issued
 from leastways.server.batching import Ticket
@@ -35,9 +36,16 @@ async def answered(service: Service, people: Sequence[Applicant]) -> list[Issued
     return await result(ticket, service.config.limits.request_seconds)
 
 
+def heard(future: asyncio.Future[Any]) -> None:
+    """Take note of an error that comes when nobody waits any more, or asyncio would log it with its contents."""
+    if not future.cancelled():
+        future.exception()
+
+
 async def result(ticket: Ticket, seconds: float) -> list[Issued]:
     """Wait for a ticket as `Ticket.result` does, but let others work meanwhile."""
     waiting = asyncio.wrap_future(ticket.future)
+    waiting.add_done_callback(heard)
     try:
         issued: list[Issued] = await asyncio.wait_for(asyncio.shield(waiting), seconds)
     except TimeoutError:
