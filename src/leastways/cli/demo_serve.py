@@ -16,7 +16,7 @@ from leastways.cli.screen import notes, print_json, screen
 from leastways.datasets import load_credit
 from leastways.errors import plain
 from leastways.recourse import Recourse
-from leastways.server import Applicant, Issued, Service, ServiceConfig
+from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
 from leastways.server.app import create_app
 from leastways.server.origin import text_print
 from leastways.server.pages.demo import TEXTS, add_index
@@ -24,6 +24,8 @@ from leastways.server.running import open_socket, run
 
 _LISTED = 12  # people on the first page
 _TOLD_BY = ("age", "job", "loan_amount")
+_AT_ONCE = 20  # people answered in one go
+_PATIENCE = 300.0  # seconds for an answer: a demo has no queue of callers behind it, but maybe a slow machine under it
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,10 @@ def _service(settings: DemoSettings, folder: Path) -> Service:
         port=settings.port,
         title="Leastways Bank",
         texts=TEXTS,
+        limits=Limits(request_seconds=_PATIENCE),
     )
     recourse = Recourse(train_model(credit, schema), schema, **config.settings()).fit(credit.train)
+    recourse.recommend(credit.train.head(_AT_ONCE))  # what compiles on first use does so here, not while somebody waits
     made_of = f"credit, seed {settings.seed}"  # the same seed makes the same model and data, byte for byte
     prints = {"model": text_print(made_of), "schema": text_print(schema.to_yaml()), "data": text_print(made_of)}
     return Service(config, recourse, prints)
@@ -87,8 +91,8 @@ def _answered(service: Service, settings: DemoSettings) -> list[Issued]:
         Applicant({str(name): plain(value) for name, value in row.items()}, reference=str(label))
         for label, row in refused.iterrows()
     ]
-    size = service.config.limits.waiting_people
-    return [one for i in range(0, len(applicants), size) for one in service.answer(applicants[i : i + size])]
+    starts = range(0, len(applicants), _AT_ONCE)
+    return [one for start in starts for one in service.answer(applicants[start : start + _AT_ONCE])]
 
 
 def _tell(home: str, issued: list[Issued], settings: DemoSettings) -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.errors import plain
-from leastways.server import Applicant, Issued, Service, ServiceConfig
+from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
 from leastways.server.app import create_app
 from leastways.server.pages.demo import TEXTS
 
@@ -37,6 +37,7 @@ def config(folder: Path, **changes: Any) -> ServiceConfig:
         "n_costs": 150,
         "title": "Test bank",
         "texts": TEXTS,
+        "limits": Limits(request_seconds=300.0),  # a machine that runs tests may be slow
     } | changes
     database = f"sqlite:///{(folder / 'answers.db').as_posix()}"
     return ServiceConfig("own", folder / "schema.yaml", folder / "train.csv", database=database, **said)
@@ -48,6 +49,7 @@ def credit_service(folder: Path, **changes: Any) -> tuple[Service, pd.DataFrame]
     assert credit.model is not None
     said = config(folder, **changes)
     recourse = lw.Recourse(credit.model, credit.schema(), **said.settings()).fit(credit.train)
+    recourse.recommend(credit.train.head(20))  # compiles, on a machine that never did
     return Service(said, recourse, PRINTS), credit.people[credit.model(credit.people) < 0.5]
 
 
