@@ -30,6 +30,7 @@ ROOMS = (
     "datasets",
     "report",
     "study",
+    "server",
     "testing",
     "cli",
 )

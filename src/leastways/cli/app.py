@@ -12,6 +12,8 @@ from leastways.cli.exits import MEANINGS
 from leastways.cli.explain import explain
 from leastways.cli.recommend import recommend
 from leastways.cli.schema import schema_app
+from leastways.cli.serve import serve
+from leastways.cli.service_tools import erase, keys_app, replay
 from leastways.cli.study import study_app
 
 app = typer.Typer(
@@ -57,3 +59,7 @@ app.command(epilog=MEANINGS)(recommend)
 app.command(epilog=MEANINGS)(explain)
 app.command(epilog=MEANINGS)(audit)
 app.add_typer(study_app, name="study")
+app.command(epilog=MEANINGS)(serve)
+app.add_typer(keys_app, name="keys")
+app.command(epilog=MEANINGS)(replay)
+app.command(epilog=MEANINGS)(erase)

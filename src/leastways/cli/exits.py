@@ -16,7 +16,7 @@ BAD_INPUT, MODEL_FAILED, SOME_FAILED, INTERRUPTED = 2, 3, 4, 130
 MEANINGS = (
     "Exit codes: 0 all went well · 1 a fault in leastways itself (with a traceback) · 2 wrong usage or bad input · "
     "3 the model failed · 4 finished and written, but some rows could not be used or the model failed on them, or "
-    "answers to a study are missing or unusable · 130 interrupted."
+    "answers to a study are missing or unusable, or a replayed answer differs · 130 interrupted."
 )
 
 

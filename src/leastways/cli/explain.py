@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +30,7 @@ def explain(
         from rich.text import Text
 
         from leastways.plans import RecoursePlans
+        from leastways.plans.as_dict import plan_as_dict
 
         plan = _find(RecoursePlans.from_json(file), person)
         if as_json:
@@ -50,44 +50,3 @@ def _find(plans: RecoursePlans, person: str) -> RecoursePlan:
         if str(label) == person:
             return plans[label]
     raise DataError(f"there is no person {person!r}; known: {listed(labels)}.{nearest(person, labels)}")
-
-
-def plan_as_dict(plan: RecoursePlan) -> dict[str, Any]:
-    """Return a plan as JSON can hold it: None for what is missing or undefined."""
-    return {
-        "person": plan.person,
-        "status": plan.status,
-        "reason": plan.reason,
-        "probability": _finite(plan.probability),
-        "covered": _finite(plan.covered),
-        "satisfied": _finite(plan.satisfied),
-        "emc": _finite(plan.emc),
-        "queries": plan.queries,
-        "certificate": None if plan.certificate is None else asdict(plan.certificate),
-        "state": {name: _finite(value) for name, value in plan.state.items()},
-        "options": [
-            {
-                "option": option.number,
-                "changes": [
-                    {"feature": c.feature, "from": _finite(c.before), "to": _finite(c.after), "text": c.text}
-                    for c in option.changes
-                ],
-                "probability": _finite(option.probability),
-                "expected_cost": _finite(option.expected_cost),
-                "best_for": _finite(option.best_for),
-            }
-            for option in plan.options
-        ],
-        "text": plan.to_text(),
-    }
-
-
-def _finite(value: Any) -> Any:
-    """Return None for NaN, infinity and pandas' missing values, which JSON does not know."""
-    import math
-
-    import pandas as pd
-
-    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value

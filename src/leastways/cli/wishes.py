@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.cli.columns import category_value, number
 from leastways.costs import Preferences
+from leastways.datasets.columns import category_value, number
 from leastways.errors import DataError, PreferenceError, nearest, plain
 from leastways.schema import Feature, Schema
 

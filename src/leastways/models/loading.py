@@ -15,6 +15,7 @@ from leastways.models.dispatch import check_model
 from leastways.models.onnx_model import OnnxModel
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
+MODEL_FILES = (".onnx", ".skops", *_PICKLES)
 _WAYS = "a .onnx or .skops file, a .pkl, .pickle or .joblib file with trust=True, or 'module:object'"
 
 
@@ -26,7 +27,7 @@ def load_model(path: str | Path, *, trust: bool | Sequence[str] = False) -> Any:
     so it loads only with ``trust=True``. ``module:object`` imports from the working directory.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".onnx", ".skops", *_PICKLES):
+    if suffix not in MODEL_FILES:
         if isinstance(path, str) and ":" in path:
             return _from_code(path)
         raise SettingError(f"Cannot tell how to load a model from {str(path)!r}: it must be {_WAYS}.")

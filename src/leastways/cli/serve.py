@@ -1,0 +1,104 @@
+"""`leastways serve`: answers over HTTP."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leastways.cli.exits import errors_shown
+from leastways.cli.screen import notes, screen
+
+if TYPE_CHECKING:
+    from leastways.server import ServiceConfig
+
+ConfigFile = Annotated[
+    Path, typer.Option("--config", "-c", metavar="FILE.yaml", help="What the service is told.", show_default=True)
+]
+
+
+def serve(
+    config: ConfigFile = Path("service.yaml"),
+    host: Annotated[str | None, typer.Option(help="Listen here instead of what the config says.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="And on this port; 0: any free one.")] = None,
+    example: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a commented service.yaml, with a model and data to try, and leave."),
+    ] = None,
+) -> None:
+    """Hand out options over HTTP, record every answer, and serve the pages.
+
+    The database is made, or brought up to date, at the start. SIGTERM ends
+    it in order: running requests are answered, jobs go on at the next start.
+
+    \b
+    Examples:
+      leastways serve --example shop
+      leastways serve --config shop/service.yaml
+      leastways serve --config service.yaml --port 8080
+    """
+    with errors_shown(False):
+        if example is not None:
+            _write_example(example)
+            return
+        from leastways.server.config import read_config
+
+        changes = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+        _serve(read_config(config, **changes))
+
+
+def _serve(config: ServiceConfig) -> None:
+    from leastways.server.app import create_app
+    from leastways.server.running import check_exposure, open_socket, run
+    from leastways.server.service import Service
+
+    _log_to_stderr()
+    notes().print("Loading the model; what has to be compiled is compiled now ...")
+    with Service.open(config) as service:
+        check_exposure(config, service.keys)
+        app = create_app(service)
+        listening = open_socket(config)
+        name, number = listening.getsockname()[:2]
+        shown = f"[{name}]" if ":" in name else name
+        run(app, config, listening, lambda: screen().print(f"Serving on http://{shown}:{number}", soft_wrap=True))
+    notes().print("Ended. What was accepted is recorded; unfinished jobs go on at the next start.")
+
+
+def _log_to_stderr() -> None:
+    """Write what happens to stderr, with the time; a service has no other place to say it."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name in ("leastways", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+
+
+def _write_example(folder: Path) -> None:
+    """Write a service of the embedded loans: config, model, schema, data."""
+    from rich.text import Text
+
+    from leastways._extras import require
+    from leastways.cli.demo_run import check_folder, train_model
+    from leastways.cli.writing import Target
+    from leastways.datasets import load_credit
+    from leastways.server.example import EXAMPLE
+
+    io = require("skops.io", "server", "The example")
+    check_folder(folder)
+    credit = load_credit()
+    schema = credit.schema()
+    model: Any = train_model(credit, schema)
+    writers = {
+        "service.yaml": lambda path: path.write_text(EXAMPLE, encoding="utf-8"),
+        "schema.yaml": schema.to_yaml,
+        "train.csv": lambda path: credit.train.to_csv(path, index=False),
+        "model.skops": lambda path: io.dump(model, path),
+    }
+    targets = [Target.check(folder / name, (Path(name).suffix,), force=False) for name in writers]
+    for target, write in zip(targets, writers.values(), strict=True):
+        target.write(write)
+    written = f"Written to {folder}: {', '.join(writers)}."
+    screen().print(Text(f"{written}\nNext: leastways serve --config {folder / 'service.yaml'}"), soft_wrap=True)

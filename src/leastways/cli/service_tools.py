@@ -1,0 +1,217 @@
+"""`leastways replay`, `leastways erase` and `leastways keys`: what an operator does beside a running service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leastways.cli.exits import MEANINGS, SOME_FAILED, errors_shown
+from leastways.cli.screen import JsonFlag, notes, print_json, screen
+from leastways.cli.serve import ConfigFile
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from leastways.server import ServiceConfig
+
+keys_app = typer.Typer(no_args_is_help=True)
+_Config = Path("service.yaml")
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[tuple[ServiceConfig, Engine]]:
+    """Open the database of a service, brought up to date."""
+    from leastways.server import migrate, read_config
+    from leastways.server.engine import open_engine
+
+    config = read_config(path)
+    engine = open_engine(config.database)
+    try:
+        migrate.upgrade(engine)
+        yield config, engine
+    finally:
+        engine.dispose()
+
+
+def replay(
+    answer: Annotated[str, typer.Argument(metavar="ID", help="The id of a recorded answer.")],
+    config: ConfigFile = _Config,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find a recorded answer once more, and compare it byte for byte.
+
+    Refuses where model, schema or training data are not the files of that
+    answer. The exit code is 4 where something else comes out.
+
+    \b
+    Examples:
+      leastways replay 5ad3eaa3f353d707a354b328ac75b289
+      leastways replay 5ad3eaa3f353d707a354b328ac75b289 --config shop/service.yaml --json
+    """
+    with errors_shown(as_json):
+        from rich.text import Text
+
+        from leastways.server.replay import replay as once_more
+
+        with _database(config) as (settings, engine):
+            result = once_more(settings, engine, answer)
+        if as_json:
+            print_json(vars(result))
+        else:
+            verdict = "the same, byte for byte" if result.same else "not the same"
+            screen().print(Text(f"Answer {answer}: {verdict}."), soft_wrap=True)
+            for line in (*result.differences, *(f"Note: {note}" for note in result.notes)):
+                screen().print(Text(f"  {line}"), soft_wrap=True)
+        if not result.same:
+            raise typer.Exit(SOME_FAILED)
+
+
+def erase(
+    answers: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Any answer of each person.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Or everyone whom the caller gave this label.")] = None,
+    older_than: Annotated[
+        int | None, typer.Option(min=0, metavar="DAYS", help="Or everyone who came longer ago than this.")
+    ] = None,
+    config: ConfigFile = _Config,
+    as_json: JsonFlag = False,
+) -> None:
+    """Erase people for good: what was sent, every answer, every choice.
+
+    Only their number is kept. A person is erased with all their answers,
+    whichever of them is named.
+
+    \b
+    Examples:
+      leastways erase 5ad3eaa3f353d707a354b328ac75b289
+      leastways erase --reference case-2041
+      leastways erase --older-than 90
+    """
+    with errors_shown(as_json):
+        from leastways.errors import SettingError
+        from leastways.server.store import Store, now
+
+        ways = [bool(answers), reference is not None, older_than is not None]
+        if sum(ways) != 1:
+            raise SettingError("say whom to erase by one of: ids of answers, --reference, --older-than.")
+        with _database(config) as (_, engine):
+            store = Store(engine)
+            if reference is not None:
+                erased = store.erase_reference(reference)
+            elif older_than is not None:
+                erased = store.erase_before(now() - timedelta(days=older_than))
+            else:
+                erased = sum(store.erase_family(one) for one in answers or ())
+        if as_json:
+            print_json({"erased": erased})
+        else:
+            screen().print(f"Erased {erased} {'person' if erased == 1 else 'people'}.")
+        if answers and erased < len(set(answers)):
+            notes().print("Some ids were not found: erased before, or never there.", style="yellow")
+
+
+@keys_app.callback()
+def _group() -> None:
+    """API keys of a service: make, list, revoke.
+
+    \b
+    Example:
+      leastways keys create --name "loan desk" --scope apply --scope read
+      leastways keys list
+      leastways keys revoke 0f3a9c1b22d4
+    """
+
+
+@keys_app.command(epilog=MEANINGS)
+def create(
+    name: Annotated[str, typer.Option(help="Who uses it; for your own list.")],
+    scope: Annotated[list[str], typer.Option(help="What it is good for: apply, read, audit. Give several.")],
+    config: ConfigFile = _Config,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a key and print it. It is not kept, only a hash of it: copy it now.
+
+    apply: send people, record choices. read: read answers. audit: the audit
+    over all that was served.
+
+    \b
+    Examples:
+      leastways keys create --name "loan desk" --scope apply --scope read
+      leastways keys create --name compliance --scope audit --json
+    """
+    with errors_shown(as_json):
+        from rich.text import Text
+
+        from leastways.server.keys import KeyStore
+
+        with _database(config) as (_, engine):
+            key, text = KeyStore(engine).create(name, scope)
+        if as_json:
+            print_json({"id": key.id, "name": key.name, "scopes": list(key.scopes), "key": text})
+            return
+        screen().print(Text(text), soft_wrap=True)
+        notes().print(Text(f"Key {key.id} for {', '.join(key.scopes)}. It is shown this once."))
+
+
+@keys_app.command("list", epilog=MEANINGS)
+def list_(config: ConfigFile = _Config, as_json: JsonFlag = False) -> None:
+    """List the keys; those revoked too.
+
+    \b
+    Examples:
+      leastways keys list
+      leastways keys list --config shop/service.yaml --json
+    """
+    with errors_shown(as_json):
+        from rich.table import Table
+
+        from leastways.server.keys import KeyStore
+
+        with _database(config) as (_, engine):
+            keys = KeyStore(engine).all()
+        rows: list[dict[str, Any]] = [
+            {
+                "id": key.id,
+                "name": key.name,
+                "scopes": ", ".join(key.scopes),
+                "created": key.created.isoformat(timespec="seconds"),
+                "revoked": "" if key.revoked is None else key.revoked.isoformat(timespec="seconds"),
+            }
+            for key in keys
+        ]
+        if as_json:
+            print_json({"keys": rows})
+            return
+        table = Table("Id", "Name", "Scopes", "Created", "Revoked", box=None)
+        for row in rows:
+            table.add_row(*row.values())
+        screen().print(table if rows else "There are no keys.")
+
+
+@keys_app.command(epilog=MEANINGS)
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id: the part after lw_.")],
+    config: ConfigFile = _Config,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a key useless. A running service may take it for five more seconds.
+
+    \b
+    Examples:
+      leastways keys revoke 0f3a9c1b22d4
+    """
+    with errors_shown(as_json):
+        from rich.text import Text
+
+        from leastways.server.keys import KeyStore
+
+        with _database(config) as (_, engine):
+            gone = KeyStore(engine).revoke(key)
+        if as_json:
+            print_json({"id": gone.id, "name": gone.name, "revoked": True})
+        else:
+            screen().print(Text(f"Key {gone.id} ({gone.name}) is revoked."), soft_wrap=True)

@@ -1,0 +1,124 @@
+"""Tables from files: CSV and Parquet, people's labels, and nothing that changes a value on the way.
+
+A CSV file holds only text. What a text means is decided here, by the schema where there is one (`columns`). An empty
+field is a missing value, and nothing else is: a category called "NA" stays one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leastways._extras import require
+from leastways.datasets.columns import guessed_column, labels_column, typed_column
+from leastways.errors import DataError, listed, nearest
+from leastways.schema import Schema
+
+CSV, PARQUET = (".csv",), (".parquet", ".pq")
+
+
+def read_table(path: Path, schema: Schema | None = None, index: str | None = None) -> pd.DataFrame:
+    """Read a table, its columns as the schema has them; `index` names the column with people's labels.
+
+    Without `index`, labels are those that pandas wrote (Parquet; or a first CSV column without a name), else row
+    numbers from 0.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (*CSV, *PARQUET):
+        raise DataError(f"cannot tell how to read {str(path)!r}: it must be a .csv or .parquet file.")
+    if not path.is_file():
+        beside = [p.name for p in path.parent.glob(f"*{path.suffix}")] if path.parent.is_dir() else []
+        raise DataError(f"there is no file {str(path)!r}.{nearest(path.name, beside)}")
+    frame = _from_csv(path, schema, index) if suffix in CSV else _from_parquet(path, index)
+    if frame.empty:
+        raise DataError(f"{str(path)!r} has no rows.")
+    return frame
+
+
+def read_training(path: Path, schema: Schema) -> pd.DataFrame:
+    """Read the table that costs are fitted on. Nobody's row is at stake here, so a number must be a number."""
+    frame = read_table(path, schema)
+    for feature in schema.features:
+        column = frame.get(feature.name)
+        if column is None or not feature.numeric or pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        for label, value in column.items():
+            if isinstance(value, str):
+                raise DataError(
+                    f"{str(path)!r}, row {label!r}, column {feature.name!r}: {value!r} is not a number, but the "
+                    f"schema says that this column is {feature.kind}."
+                )
+    return frame
+
+
+def _from_csv(path: Path, schema: Schema | None, index: str | None) -> pd.DataFrame:
+    header, rows = _csv_rows(path)
+    if index is None and header[0] == "":
+        index = ""  # how pandas writes an index
+    if index is not None and index not in header:
+        raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, header)}")
+    features = {} if schema is None else schema.by_name
+    columns: dict[str, Any] = {}
+    labels: pd.Index[Any] | None = None
+    for place, name in enumerate(header):
+        texts = [row[place] for row in rows]
+        if name == index:
+            labels = labels_column(texts, name or None, str(path))
+        elif name in features:
+            columns[name] = typed_column(texts, features[name])
+        else:
+            columns[name] = guessed_column(texts)
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(len(rows)))
+    return frame if labels is None else frame.set_axis(labels, axis=0)
+
+
+def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows, every row as long as the header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            lines = csv.reader(stream, strict=True)
+            header = next(lines, [])
+            _check_header(header, path)
+            rows = []
+            for row in lines:
+                if len(row) > len(header):
+                    raise DataError(
+                        f"{str(path)!r}, line {lines.line_num}: {len(row)} fields, but the header names {len(header)}. "
+                        "Put quotes around a value that holds a comma."
+                    )
+                if row:  # a blank line is no row
+                    rows.append(row + [""] * (len(header) - len(row)))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{str(path)!r} is not UTF-8 text ({error.reason}); save it as CSV in UTF-8.") from error
+    except (csv.Error, OSError) as error:
+        raise DataError(f"cannot read {str(path)!r}: {error}") from error
+    return header, rows
+
+
+def _check_header(header: Sequence[str], path: Path) -> None:
+    if not header:
+        raise DataError(f"{str(path)!r} is empty: the first line must name the columns.")
+    twice = [name for name, n in Counter(header).items() if n > 1]
+    if twice:
+        raise DataError(f"{str(path)!r} names columns twice: {listed(twice)}.")
+    other = next((sign for sign in (";", "\t", "|") if len(header) == 1 and sign in header[0]), None)
+    if other is not None:
+        raise DataError(f"{str(path)!r} seems to be separated by {other!r}; leastways reads fields between commas.")
+
+
+def _from_parquet(path: Path, index: str | None) -> pd.DataFrame:
+    require("pyarrow", "parquet", "Reading a Parquet file")
+    try:
+        frame = pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # pyarrow's errors are one or the other
+        raise DataError(f"cannot read {str(path)!r} as Parquet: {error}") from error
+    if index is None or index == frame.index.name:
+        return frame
+    if index not in frame.columns:
+        raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, frame.columns)}")
+    return frame.set_index(index)

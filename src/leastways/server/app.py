@@ -1,0 +1,33 @@
+"""The HTTP side: `create_app` puts routes, problems, guards and pages around a `Service`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from fastapi import FastAPI
+
+from leastways import __version__
+from leastways.server.guards import Guards
+from leastways.server.openapi import describe_people
+from leastways.server.problems import add_problems
+from leastways.server.routes import add_routes
+from leastways.server.service import Service
+
+
+def create_app(service: Service) -> FastAPI:
+    """Return the app of a service. It does not close the service: whoever opened it does."""
+    app = FastAPI(
+        title=service.config.title,
+        version=__version__,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+    )
+    add_problems(app)
+    add_routes(app, service)
+    describe_people(app, service)
+    if find_spec("leastways.server.pages") is not None:
+        import_module("leastways.server.pages").add_pages(app, service)
+    app.add_middleware(Guards, service=service)  # last, so that it is the outermost
+    return app

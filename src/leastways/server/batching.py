@@ -1,0 +1,156 @@
+"""Requests that come at the same time are answered together.
+
+Asking a scikit-learn Pipeline costs milliseconds a call, for one row as for hundreds, and plans do not depend on who
+else is in the batch. So there is no timer: whatever came while the last batch was at work is the next batch.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from leastways.server.faults import Busy, Closing, TooLate
+
+_JOBS_EVERY = 4  # of so many batches, one is of a job while requests are waiting too
+_MEMORY = 0.8  # weight of the past in the running mean of seconds per person
+
+
+@dataclass
+class Ticket:
+    """A request in the queue: its people, and the promise of their answers."""
+
+    asks: Sequence[Any]
+    future: Future[Any] = field(default_factory=Future)
+    _state: str = "open"  # open, recording, abandoned
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin_recording(self) -> bool:
+        """Say that answers are about to be recorded; False where nobody waits for them any more."""
+        return self._move("recording")
+
+    def abandon(self) -> bool:
+        """Give up waiting; False where the answers are being recorded, so that they will come."""
+        return self._move("abandoned")
+
+    def _move(self, to: str) -> bool:
+        with self._lock:
+            if self._state == "open":
+                self._state = to
+            return self._state == to
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._state == "abandoned"
+
+    def result(self, seconds: float | None) -> Any:
+        """Wait for the answers; `TooLate` means that nothing was recorded."""
+        try:
+            return self.future.result(seconds)
+        except TimeoutError:
+            if self.abandon():
+                raise TooLate(f"no answer within {seconds:g} seconds.") from None
+            return self.future.result()
+
+
+class Batcher:
+    """Threads that work through the queue, many requests at a time; requests before jobs."""
+
+    def __init__(
+        self, work: Callable[[list[Ticket]], None], waiting_people: int, at_once: int, threads: int = 1
+    ) -> None:
+        self._work = work
+        self._limit = waiting_people
+        self._at_once = at_once
+        self._requests: deque[Ticket] = deque()
+        self._jobs: deque[Ticket] = deque()
+        self._waiting = 0  # people of waiting requests
+        self._seconds = 0.02  # a person, running mean
+        self._batches = 0
+        self._open = True
+        self._changed = threading.Condition()
+        names = [f"leastways-batches-{number}" for number in range(threads)]
+        self._threads = [threading.Thread(target=self._run, name=name, daemon=True) for name in names]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many people of requests are waiting."""
+        return self._waiting
+
+    def submit(self, ticket: Ticket, patient: bool = False) -> Ticket:
+        """Queue a request, or a part of a job (`patient`); `Busy` at once where too many are waiting."""
+        with self._changed:
+            if not self._open:
+                raise Closing("the service is shutting down.")
+            if patient:
+                self._jobs.append(ticket)
+            else:
+                if self._waiting and self._waiting + len(ticket.asks) > self._limit:
+                    raise Busy(f"{self._waiting} people are waiting already.", self._retry_after())
+                self._requests.append(ticket)
+                self._waiting += len(ticket.asks)
+            self._changed.notify_all()
+        return ticket
+
+    def close(self, seconds: float) -> None:
+        """Take nothing new, finish what was accepted, and end; jobs not begun are left in the database."""
+        with self._changed:
+            self._open = False
+            for ticket in self._jobs:
+                ticket.future.set_exception(Closing("the service is shutting down."))
+            self._jobs.clear()
+            self._changed.notify_all()
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    def _retry_after(self) -> int:
+        return max(1, math.ceil(self._waiting * self._seconds / len(self._threads)))
+
+    def _run(self) -> None:
+        while True:
+            batch = self._next()
+            if not batch:
+                return
+            began, people = time.perf_counter(), sum(len(t.asks) for t in batch)
+            try:
+                self._work(batch)
+            except BaseException as error:  # whoever waits must hear of it, whatever it is
+                for ticket in batch:
+                    if not ticket.future.done():
+                        ticket.future.set_exception(error)
+            each = (time.perf_counter() - began) / max(people, 1)
+            self._seconds = _MEMORY * self._seconds + (1 - _MEMORY) * each
+
+    def _next(self) -> list[Ticket]:
+        """Wait for work; an empty list means the end."""
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: self._requests or self._jobs or not self._open)
+                if not self._requests and not self._jobs:
+                    return []
+                self._batches += 1
+                if self._jobs and (not self._requests or self._batches % _JOBS_EVERY == 0):
+                    return [self._jobs.popleft()]
+                batch = self._gather()
+                if batch:
+                    return batch
+
+    def _gather(self) -> list[Ticket]:
+        batch: list[Ticket] = []
+        people = 0
+        while self._requests and (not batch or people + len(self._requests[0].asks) <= self._at_once):
+            ticket = self._requests.popleft()
+            self._waiting -= len(ticket.asks)
+            if not ticket.abandoned:
+                batch.append(ticket)
+                people += len(ticket.asks)
+        return batch

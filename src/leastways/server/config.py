@@ -1,0 +1,223 @@
+"""`service.yaml`: everything the service is told, checked at the start; mistakes are named with their key."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from leastways.errors import SettingError, nearest
+from leastways.models.loading import MODEL_FILES
+
+_PATHS = ("schema", "data", "texts")
+_NAMES = ("groups", "allowed_hosts")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a caller may ask for, and how long it may take."""
+
+    body_bytes: int = 4_000_000  # a request's body
+    rows: int = 10_000  # people in one request
+    inline_rows: int = 20  # people answered at once; more become a job
+    waiting_people: int = 400  # people of waiting requests; more are sent away with 503
+    waiting_jobs: int = 50  # unfinished jobs; more are sent away with 503
+    requests_per_second: float = 100.0  # by key, or by address where there is none
+    burst: int = 200  # requests that may come at once before the rate counts
+    request_seconds: float = 30.0  # from a whole request to its answer
+    body_seconds: float = 20.0  # for a body to arrive
+    refinements: int = 1000  # answers of one person
+    grace_seconds: float = 20.0  # for running requests, when asked to stop
+
+
+@dataclass(frozen=True)
+class ServiceConfig:
+    """What `service.yaml` says. Paths are relative to the file."""
+
+    model: str
+    schema: Path
+    data: Path
+    trust: bool = False
+    target: Any = 1
+    threshold: float = 0.5
+    n_options: int = 5
+    budget: int = 200
+    n_costs: int = 1000
+    seed: int = 0
+    distill: int = 0
+    threads: int | None = None
+    database: str = "leastways.db"
+    host: str = "127.0.0.1"
+    port: int = 8000
+    public_url: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    require_keys: bool = False
+    retention_days: int | None = 365
+    groups: tuple[str, ...] = ()
+    title: str = "Ways to a yes"
+    texts: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        return is_loopback(self.host)
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether every request needs an API key."""
+        return self.require_keys or not self.on_loopback
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides a plan, for `Recourse`."""
+        names = ("n_options", "budget", "n_costs", "target", "threshold")
+        return {name: getattr(self, name) for name in names} | {"random_state": self.seed}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to bind to is of this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_config(path: str | Path, **changes: Any) -> ServiceConfig:
+    """Read and check a service's file; `changes` come from the command line and count more."""
+    path = Path(path)
+    if not path.is_file():
+        raise SettingError(f"there is no file {str(path)!r}. `leastways serve --example` writes one to start from.")
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingError(f"{str(path)!r} is not valid YAML: {error}") from error
+    if not isinstance(data, Mapping):
+        raise SettingError(f"{str(path)!r} must hold keys such as 'model: model.skops'.")
+    return config_from_dict({**data, **changes}, str(path), path.resolve().parent)
+
+
+def config_from_dict(data: Mapping[str, Any], where: str, folder: Path) -> ServiceConfig:
+    """Check every key and value, and make paths absolute."""
+    known = {f.name for f in fields(ServiceConfig)}
+    _known_keys(data, known, where)
+    for f in fields(ServiceConfig):
+        if f.name not in data and f.default is MISSING and f.default_factory is MISSING:
+            raise SettingError(f"{where}: {f.name!r} is missing. `leastways serve --example` shows what goes there.")
+    values = {key: _checked(key, value, where) for key, value in data.items() if key != "limits"}
+    for key in _PATHS:
+        if values.get(key) is not None:
+            values[key] = _existing(folder / values[key], key, where)
+    values["model"] = _model(values["model"], folder)
+    values["database"] = database_url(values.get("database", "leastways.db"), folder)
+    config = ServiceConfig(**values, limits=_limits(data.get("limits"), where))
+    if config.budget < config.n_options:
+        raise SettingError(f"{where}: budget {config.budget} is smaller than n_options {config.n_options}.")
+    return config
+
+
+def database_url(text: str, folder: Path) -> str:
+    """Return the URL of a database: a file beside the config, or PostgreSQL as it is written."""
+    if text.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
+        return "postgresql+psycopg://" + text.split("://", 1)[1]
+    if "://" in text and not text.startswith("sqlite:///"):
+        kind = text.split("://", 1)[0]
+        raise SettingError(f"database: {kind!r} is not supported; allowed: a file's path, sqlite:/// or postgresql://.")
+    file = text.removeprefix("sqlite:///")
+    if not file or file == ":memory:":
+        raise SettingError("database: answers must outlast the process; name a file or a PostgreSQL URL.")
+    return f"sqlite:///{(folder / file).as_posix()}"
+
+
+def _model(name: str, folder: Path) -> str:
+    """Make a model file's path absolute; 'module:object' stays as it is."""
+    is_file = Path(name).suffix.lower() in MODEL_FILES
+    return name if ":" in name and not is_file else str(folder / name)
+
+
+def _existing(path: Path, key: str, where: str) -> Path:
+    if not path.exists():
+        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise SettingError(f"{where}: {key}: there is no {str(path)!r}.{nearest(path.name, beside)}")
+    return path
+
+
+def _limits(data: object, where: str) -> Limits:
+    if data is None:
+        return Limits()
+    if not isinstance(data, Mapping):
+        raise SettingError(f"{where}: limits must hold keys such as 'rows: 1000', not {data!r}.")
+    _known_keys(data, {f.name for f in fields(Limits)}, f"{where}: limits")
+    whole = {f.name for f in fields(Limits) if isinstance(f.default, int)}
+    for key, value in data.items():
+        _check_number(f"limits: {key}", value, where, whole=key in whole, above=0)
+    return Limits(**data)
+
+
+def _known_keys(data: Mapping[Any, Any], known: set[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise SettingError(f"{where}: unknown key {key!r}; known: {', '.join(sorted(known))}.{nearest(key, known)}")
+
+
+_NUMBERS: dict[str, tuple[bool, float, float | None]] = {  # key: whole, least, most
+    "threshold": (False, 0, 1),
+    "n_options": (True, 1, None),
+    "budget": (True, 1, None),
+    "n_costs": (True, 1, None),
+    "seed": (True, 0, None),
+    "distill": (True, 0, None),
+    "threads": (True, 1, 64),
+    "port": (True, 0, 65535),
+    "retention_days": (True, 1, None),
+}
+_MAY_BE_NULL = ("threads", "retention_days", "public_url", "texts")
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    """Return a value in the form its key has, or say what is allowed."""
+    if value is None and key in _MAY_BE_NULL:
+        return None
+    if key in _NUMBERS:
+        whole, least, most = _NUMBERS[key]
+        _check_number(key, value, where, whole, least=least, most=most)
+        return value
+    if key in ("trust", "require_keys"):
+        if not isinstance(value, bool):
+            raise SettingError(f"{where}: {key} must be true or false, not {value!r}.")
+        return value
+    if key in _NAMES:
+        if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
+            raise SettingError(f"{where}: {key} must be a list of names, not {value!r}.")
+        return tuple(value)
+    if key == "target":
+        if not isinstance(value, str | int | float):
+            raise SettingError(f"{where}: target must be a label (a text, a number, true or false), not {value!r}.")
+        return value
+    if not isinstance(value, str) or not value:
+        raise SettingError(f"{where}: {key} must be a text, not {value!r}.")
+    return value
+
+
+def _check_number(
+    key: str,
+    value: Any,
+    where: str,
+    whole: bool,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+) -> None:
+    kind = "a whole number" if whole else "a number"
+    bounds = [f"above {above:g}"] if above is not None else []
+    bounds += [f"of at least {least:g}"] if least is not None else []
+    bounds += [f"at most {most:g}"] if most is not None else []
+    fine = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    fine = fine and (above is None or value > above) and (least is None or value >= least)
+    if not fine or (most is not None and value > most):
+        raise SettingError(f"{where}: {key} must be {kind} {' and '.join(bounds)}, not {value!r}.")

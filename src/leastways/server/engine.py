@@ -1,0 +1,90 @@
+"""The way to the database: SQLite in a file or PostgreSQL, and one error for all that is the database's fault."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
+
+from leastways._extras import require
+from leastways.server.faults import StoreDown
+
+_BUSY_SECONDS = 5
+_WRITES = "leastways_writes"  # an execution option: this transaction is going to write
+
+
+def open_engine(url: str) -> Engine:
+    """Return an engine whose errors never show what was in a statement."""
+    if url.startswith("sqlite"):
+        engine = create_engine(url, hide_parameters=True, pool_size=5, max_overflow=10, pool_timeout=_BUSY_SECONDS)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    require("psycopg", "postgres", "A PostgreSQL database")
+    return create_engine(
+        url,
+        hide_parameters=True,
+        pool_pre_ping=True,
+        pool_size=5,
+        max_overflow=10,
+        pool_timeout=_BUSY_SECONDS,
+        connect_args={"connect_timeout": _BUSY_SECONDS},
+    )
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    """Keep what was committed through a crash of the machine, and let readers and one writer work side by side."""
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Take the writer's lock at once: a reader that turns writer half-way is refused without waiting."""
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """Open a session to read in."""
+    with database_errors(), Session(engine) as session:
+        yield session
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """Open a session whose work is committed at the end, whole or not at all."""
+    with database_errors(), Session(engine.execution_options(**{_WRITES: True})) as session, session.begin():
+        yield session
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Turn what a database does when it is gone, full or locked into `StoreDown`; faults of ours stay what they are."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeout) as error:
+        raise StoreDown(f"the database cannot be used just now: {_short(error)}") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise StoreDown("the connection to the database was lost") from error
+        raise
+
+
+def _short(error: Exception) -> str:
+    cause = getattr(error, "orig", None)
+    if isinstance(cause, sqlite3.Error):
+        return str(cause)  # SQLite's messages are fixed texts
+    return type(cause or error).__name__

@@ -1,0 +1,186 @@
+"""What every request passes before a route sees it: host, key, rate, size; and every response on its way out.
+
+One ASGI middleware, so that the order is written down in one place. Nothing it logs is personal: the route's pattern
+instead of the path, no query, no body, no token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leastways.server.config import ServiceConfig
+from leastways.server.keys import Key
+from leastways.server.problems import problem, problem_of
+from leastways.server.rates import Rates
+from leastways.server.service import Service
+
+access = logging.getLogger("leastways.access")
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+class Guards:
+    """Lets a request through, or answers it with a problem."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._keys = service.keys
+        self._limits = service.config.limits
+        self._rates = Rates(self._limits.requests_per_second, self._limits.burst)
+        self._hosts = allowed_hosts(service.config)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._handle(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
+        seen: dict[str, Any] = {"status": 0}
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                seen["status"] = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            refusal, receive = await self._admit(scope, receive)
+            if refusal is None:
+                await self._app(scope, receive, sending)
+            else:
+                await refusal(scope, receive, sending)
+        except Exception as error:
+            response = problem_of(error)  # logs what is our own fault
+            if seen["status"]:
+                raise _HalfAnswered from None  # too late to say it: the connection is cut
+            await response(scope, receive, sending)
+        finally:
+            _log(scope, seen["status"], time.perf_counter() - began)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> tuple[Response | None, Receive]:
+        headers = Headers(scope=scope)
+        if not self._knows_host(headers.get("host", "")):
+            return problem(
+                "bad-request", 400, "The Host header names a host that this service is not known by."
+            ), receive
+        refusal = await self._identify(scope, headers)
+        if refusal is not None:
+            return refusal, receive
+        return await self._read_body(headers, receive)
+
+    def _knows_host(self, host: str) -> bool:
+        name = host.rsplit("]", 1)[0] + "]" if host.startswith("[") else host.partition(":")[0]
+        return "*" in self._hosts or name.lower() in self._hosts
+
+    async def _identify(self, scope: Scope, headers: Headers) -> Response | None:
+        """Find out who asks, and count the request against their rate."""
+        text = bearer(headers.get("authorization", ""))
+        key: Key | None = None if text is None else self._keys.remembered(text)
+        address = (scope.get("client") or ("-", 0))[0]
+        wait = self._rates.take(f"ip {address}" if key is None else f"key {key.id}")
+        if wait:
+            text = f"At most {self._limits.requests_per_second:g} requests a second, and {self._limits.burst} at once."
+            return problem("too-many", 429, text, headers={"Retry-After": str(wait)})
+        if text is not None and key is None:
+            key = await run_in_threadpool(self._keys.check, text)
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["key"], state["key_given"] = key, "authorization" in headers
+        return None
+
+    async def _read_body(self, headers: Headers, receive: Receive) -> tuple[Response | None, Receive]:
+        """Read the whole body, so that no route ever meets one that is too large or never ends."""
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self._limits.body_bytes:
+            return self._too_large(), receive
+        try:
+            body = await asyncio.wait_for(self._collect(receive), self._limits.body_seconds)
+        except TimeoutError:
+            text = f"The body did not arrive within {self._limits.body_seconds:g} seconds."
+            return problem("too-slow", 408, text, headers={"Connection": "close"}), receive
+        if body is None:
+            return self._too_large(), receive
+        told = False
+
+        async def again() -> Message:
+            nonlocal told
+            if told:
+                return await receive()
+            told = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return None, again
+
+    async def _collect(self, receive: Receive) -> bytes | None:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return b"".join(parts)
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self._limits.body_bytes:
+                return None
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    def _too_large(self) -> Response:
+        text = f"A request may have at most {self._limits.body_bytes:,} bytes."
+        return problem("too-large", 413, text, headers={"Connection": "close"})
+
+
+class _HalfAnswered(Exception):  # noqa: N818
+    """The answer broke off after its beginning was sent."""
+
+
+def bearer(header: str) -> str | None:
+    """Return the key of an Authorization header, None where there is none, empty where it is of another kind."""
+    if not header:
+        return None
+    kind, _, text = header.partition(" ")
+    return text.strip() if kind.lower() == "bearer" else ""
+
+
+def allowed_hosts(config: ServiceConfig) -> frozenset[str]:
+    """Return the names that a request may call this service by; a page elsewhere cannot make a browser use another."""
+    own = {"localhost", "127.0.0.1", "[::1]"} if config.on_loopback else set()
+    named = {f"[{config.host}]" if ":" in config.host else config.host, *config.allowed_hosts}
+    public = urlsplit(config.public_url).hostname if config.public_url else None
+    return frozenset(name.lower() for name in own | named | ({public} if public else set()))
+
+
+def _log(scope: Scope, status: int, seconds: float) -> None:
+    """Write one line without anything personal."""
+    route = scope.get("route")
+    pattern = getattr(route, "path", "-")
+    key = scope.get("state", {}).get("key")
+    who = "" if key is None else f" key={key.id}"
+    access.info("%s %s %d %.0fms%s", scope["method"], pattern, status, seconds * 1000, who)

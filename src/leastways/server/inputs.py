@@ -1,0 +1,161 @@
+"""From the JSON of a request to a table that the search can use; every wrong field is named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leastways.errors import listed, nearest
+from leastways.schema import Feature, Schema
+from leastways.schema.checks import problems_of
+from leastways.server.answers import Applicant
+from leastways.server.faults import FieldError, InputRefused
+
+MAX_REFERENCE = 200  # characters of a caller's own label
+MAX_TEXT = 2000  # characters of what a person writes
+_MAX_NUMBER = 1e300  # JSON knows no limit; floats do
+
+
+def pointer(*steps: object) -> str:
+    """Return a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def checked_people(schema: Schema, group_names: Sequence[str], people: Sequence[Applicant]) -> list[dict[str, Any]]:
+    """Return each person's state with every value as its column holds it, or raise `InputRefused` with all faults."""
+    errors: list[FieldError] = []
+    for i, person in enumerate(people):
+        errors += _strangers(person.state, schema.names, ("people", i, "state"), "a feature of the model")
+        errors += _strangers(person.groups, group_names, ("people", i, "groups"), "an attribute for the audit")
+        errors += _group_faults(person.groups, group_names, ("people", i, "groups"))
+        errors += reference_faults(person.reference, ("people", i, "reference"))
+    errors += _state_faults(schema, [person.state for person in people])
+    if errors:
+        raise InputRefused(errors)
+    return [{f.name: _as_held(f, person.state[f.name]) for f in schema.features} for person in people]
+
+
+def frame_of(schema: Schema, states: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> pd.DataFrame:
+    """Return checked states as a table with the schema's own dtypes."""
+    index: pd.Index[Any] = pd.Index(labels, dtype=object)
+    columns = {}
+    for f in schema.features:
+        values: Any = np.empty(len(states), dtype=object)
+        values[:] = [state[f.name] for state in states]
+        columns[f.name] = f.to_column(values)
+    return pd.DataFrame(columns, index=index, copy=False)
+
+
+def text_fault(text: str, limit: int) -> str:
+    """Say what is wrong with a text that is to be kept, or return nothing."""
+    if len(text) > limit:
+        return f"has {len(text)} characters; allowed: at most {limit}"
+    if "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        return "holds a character that cannot be kept (NUL or half of a pair); allowed: any other text"
+    return ""
+
+
+def reference_faults(reference: object, where: tuple[object, ...]) -> list[FieldError]:
+    """Check a caller's own label."""
+    if reference is None:
+        return []
+    if not isinstance(reference, str) or not reference.strip():
+        fault = f"must be a text that is not empty, at most {MAX_REFERENCE} characters long"
+    else:
+        fault = text_fault(reference, MAX_REFERENCE)
+    return [FieldError(pointer(*where), "reference", fault)] if fault else []
+
+
+def _strangers(
+    given: Mapping[str, Any], known: Sequence[str], where: tuple[object, ...], what: str
+) -> list[FieldError]:
+    return [
+        FieldError(
+            pointer(*where, name), name, f"is not {what}; known: {listed(known, 40) or 'none'}.{nearest(name, known)}"
+        )
+        for name in given
+        if name not in known
+    ]
+
+
+def _group_faults(given: Mapping[str, Any], known: Sequence[str], where: tuple[object, ...]) -> list[FieldError]:
+    allowed = "allowed: a text of at most 200 characters, a number, true or false, or null"
+    errors = []
+    for name, value in given.items():
+        if name not in known or value is None or isinstance(value, bool):
+            continue
+        fine = _is_finite(value) or (isinstance(value, str) and not text_fault(value, MAX_REFERENCE))
+        if not fine:
+            errors.append(FieldError(pointer(*where, name), name, f"cannot be kept; {allowed}"))
+    return errors
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
+
+
+def _state_faults(schema: Schema, states: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    """Let the schema judge the values, after what only JSON can get wrong was taken out."""
+    if all(fits(f, state.get(f.name)) for state in states for f in schema.features):
+        return []  # making a table to find this out takes milliseconds
+    errors: list[FieldError] = []
+    columns: dict[str, Any] = {}
+    told: set[tuple[int, str]] = set()
+    for f in schema.features:
+        values = [state.get(f.name) for state in states]
+        for i, value in enumerate(values):
+            fault = _json_fault(f, value)
+            if fault:
+                errors.append(FieldError(pointer("people", i, "state", f.name), f.name, fault))
+                told.add((i, f.name))
+                values[i] = None
+        columns[f.name] = pd.Series(values, dtype=object).infer_objects()
+    problems = problems_of(pd.DataFrame(columns), schema.features)
+    for place, problem in zip(problems.attrs["positions"], problems.itertuples(), strict=True):
+        name = str(problem.column)
+        if (int(place), name) not in told:
+            value = "" if str(problem.problem).startswith("is missing") else f"{problem.value!r} "
+            errors.append(FieldError(pointer("people", int(place), "state", name), name, f"{value}{problem.problem}"))
+    return errors
+
+
+def fits(feature: Feature, value: Any) -> bool:
+    """Say quickly that a value is as it should be; False means that the schema has to look at it."""
+    if not feature.numeric:
+        return isinstance(value, str) and value in feature.values
+    if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
+        return False
+    held = value if feature.dtype in ("int64", "float64") else float(feature.as_held(value))
+    return bool(feature.array[0] <= held <= feature.array[-1]) and not (feature.whole and held != round(held))
+
+
+def _json_fault(feature: Feature, value: Any) -> str:
+    """Say what is wrong with a JSON value before a table is made of it, or return nothing."""
+    allowed = f"allowed: {feature.allowed_text()}"
+    if isinstance(value, list | dict):
+        return f"must be a single value; {allowed}"
+    if value is None or (isinstance(value, float) and value != value):
+        return ""  # missing, which the schema says
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and not _is_finite(value):
+        return f"is too large a number; {allowed}"
+    if not feature.numeric and type_of(value) not in {type_of(v) for v in feature.values}:
+        return f"{value!r} is not a known category; {allowed}"
+    return ""
+
+
+def type_of(value: object) -> type:
+    """Return what JSON calls this: a truth value, a text or a number."""
+    return bool if isinstance(value, bool) else str if isinstance(value, str) else float
+
+
+def _as_held(feature: Feature, value: Any) -> Any:
+    """Return a checked value as the column holds it: 3.0 is 3 where only whole numbers are possible."""
+    if feature.whole:
+        return int(value)
+    if feature.numeric:
+        return float(feature.as_held(value))
+    return feature.values[feature.values.index(value)]

@@ -1,0 +1,212 @@
+"""The service itself, without HTTP: answers for people, recorded; and what may be asked about them later."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from leastways.costs import Preferences
+from leastways.datasets.tables import read_training
+from leastways.errors import PreferenceError, SettingError
+from leastways.models import load_model
+from leastways.recourse import Recourse
+from leastways.schema import Schema
+from leastways.server import migrate
+from leastways.server.answers import Answer, Applicant, Choice, Issued, JobState, Promised
+from leastways.server.batching import Batcher, Ticket
+from leastways.server.config import ServiceConfig, read_config
+from leastways.server.engine import open_engine
+from leastways.server.faults import Busy, FieldError, InputRefused
+from leastways.server.inputs import MAX_TEXT, checked_people, pointer, text_fault
+from leastways.server.jobs import JobRunner, JobStore
+from leastways.server.keys import KeyStore
+from leastways.server.origin import Origin, fingerprints
+from leastways.server.plan_json import canonical
+from leastways.server.served import Served, audit_served, served
+from leastways.server.solving import Ask, Solver, origin_settings
+from leastways.server.store import NewPerson, Store, now, token_hash
+from leastways.server.upkeep import Upkeep
+from leastways.server.wishes_json import preferences_to_record
+
+_AT_ONCE = 16  # people in one search; more gain little, and make the first wait for the last
+
+
+class Service:
+    """Answers people, records every answer, and reads them back. Safe to use from many threads.
+
+    `Service.open(config)` makes one from files; `Service(config, recourse, prints)` from a fitted `Recourse`. Close it
+    when done, or use it in a ``with`` block.
+    """
+
+    def __init__(self, config: ServiceConfig, recourse: Recourse, prints: dict[str, str]) -> None:
+        self.config = config
+        self.recourse = recourse
+        self.schema: Schema = recourse.schema
+        both = sorted(set(config.groups) & set(self.schema.names))
+        if both:
+            raise SettingError(f"groups: {', '.join(both)} are features of the model already; leave them out.")
+        self.engine = open_engine(config.database)
+        migrate.upgrade(self.engine)
+        self.origin = Origin(prints, origin_settings(recourse, config.distill))
+        self.store = Store(self.engine)
+        self.store.keep_origin(self.origin)
+        self.keys = KeyStore(self.engine)
+        self.jobs = JobStore(self.engine)
+        self.jobs.requeue_failed()
+        threads = config.threads or min(4, os.cpu_count() or 1)
+        self._solver = Solver(recourse, self.store, self.origin.id)
+        self._batcher = Batcher(self._solver.work, config.limits.waiting_people, _AT_ONCE, threads)
+        self._runner = JobRunner(self.jobs, self._batcher)
+        self._upkeep = Upkeep(self.store, config.retention_days)
+
+    @classmethod
+    def open(cls, config: ServiceConfig | str | Path) -> Self:
+        """Load model, schema and data, fit, bring the database up to date, and compile what has to be."""
+        if not isinstance(config, ServiceConfig):
+            config = read_config(config)
+        schema = Schema.from_yaml(config.schema)
+        model = load_model(config.model, trust=config.trust)
+        train = read_training(config.data, schema)
+        recourse = Recourse(model, schema, **config.settings()).fit(train, distill=config.distill)
+        recourse.recommend(train.head(_AT_ONCE))  # what compiles on first use does so now, not on somebody's request
+        return cls(config, recourse, fingerprints(config, schema.to_yaml()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what was accepted, give running jobs back to the queue, and let go of the database."""
+        self._upkeep.close()
+        self._runner.stop()
+        self._batcher.close(self.config.limits.grace_seconds)
+        self._runner.close(self.config.limits.grace_seconds)
+        self.engine.dispose()
+
+    @property
+    def waiting(self) -> int:
+        """How many people of requests are waiting."""
+        return self._batcher.waiting
+
+    # Answers
+
+    def answer(self, people: Sequence[Applicant]) -> list[Issued]:
+        """Answer people at once; `InputRefused` names every wrong field, `Busy` says when to come back."""
+        issued: list[Issued] = self.submit(people).result(self.config.limits.request_seconds)
+        return issued
+
+    def submit(self, people: Sequence[Applicant]) -> Ticket:
+        """Queue people who are to be answered at once; the ticket's future holds a list of `Issued`."""
+        return self._batcher.submit(Ticket([self._new_ask(*pair) for pair in self._checked(people)]))
+
+    def promise(self, people: Sequence[Applicant]) -> tuple[JobState, list[Promised]]:
+        """Take up a long batch: its people get their answers one after the other, whatever happens to this process."""
+        if self.jobs.unfinished() >= self.config.limits.waiting_jobs:
+            raise Busy(f"{self.config.limits.waiting_jobs} jobs are waiting already.", 30)
+        asks = [self._new_ask(*pair) for pair in self._checked(people)]
+        job = self.jobs.add([(a.person, preferences_to_record(a.preferences)) for a in asks if a.person is not None])
+        self._runner.wake()
+        return job, [Promised(a.id, a.token, a.reference) for a in asks]
+
+    def _checked(self, people: Sequence[Applicant]) -> list[tuple[Applicant, dict[str, Any]]]:
+        """Check people and what they want; returns each with the state as it is kept."""
+        if not 1 <= len(people) <= self.config.limits.rows:
+            most = self.config.limits.rows
+            raise InputRefused([FieldError("/people", "people", f"has {len(people)} people; allowed: 1 to {most}")])
+        states = checked_people(self.schema, self.config.groups, people)
+        errors = [
+            FieldError(pointer("people", i, "preferences"), "preferences", fault)
+            for i, (person, state) in enumerate(zip(people, states, strict=True))
+            if (fault := self._preference_fault(person.preferences, state))
+        ]
+        if errors:
+            raise InputRefused(errors)
+        return list(zip(people, states, strict=True))
+
+    def _preference_fault(self, said: Preferences | None, state: dict[str, Any]) -> str:
+        if said is None:
+            return ""
+        try:
+            said.check(self.schema)
+            said.check_person(self.schema, state)
+            preferences_to_record(said)
+        except PreferenceError as error:
+            return str(error)
+        return ""
+
+    def _new_ask(self, applicant: Applicant, state: dict[str, Any]) -> Ask:
+        person_id, token = secrets.token_hex(16), secrets.token_urlsafe(32)
+        person = NewPerson(
+            id=person_id,
+            created=now(),
+            reference=applicant.reference,
+            token_hash=token_hash(token),
+            state=canonical(state, sort=False),  # in the order of the schema
+            groups=canonical(dict(applicant.groups)),
+        )
+        return Ask(person_id, person_id, state, applicant.preferences, applicant.reference, person, token)
+
+    def read(self, answer_id: str) -> Answer:
+        """Return a recorded answer; `NotKnown` where there is none."""
+        return self.store.read(answer_id)
+
+    def read_by_token(self, token: str) -> Answer:
+        """Return the latest answer of the person whose page has this token."""
+        return self.store.latest_of_token(token)
+
+    def refine(self, token: str, preferences: Preferences | None) -> Answer:
+        """Answer the same person anew, with what they want now; recorded beside their first answer."""
+        latest = self.read_by_token(token)
+        fault = self._preference_fault(preferences, dict(latest.state))
+        if fault:
+            raise InputRefused([FieldError("/preferences", "preferences", fault)])
+        if preferences_to_record(preferences) == preferences_to_record(latest.preferences):
+            return latest
+        if self.store.count_answers(latest.first) >= self.config.limits.refinements:
+            raise Busy(f"this person has been answered {self.config.limits.refinements} times already.", 3600)
+        ask = Ask(secrets.token_hex(16), latest.first, dict(latest.state), preferences, latest.reference)
+        issued: list[Issued] = self._batcher.submit(Ticket([ask])).result(self.config.limits.request_seconds)
+        return issued[0].answer
+
+    def choose(self, answer_id: str, option: int | None, reason: str = "") -> Choice:
+        """Record which option a person took, or with None why none fits; replaces what they said before."""
+        answer = self.read(answer_id)
+        numbers = [o.number for o in answer.plan.options]
+        if option is not None and option not in numbers:
+            allowed = f"one of {numbers}, or null for none" if numbers else "only null: this answer has no options"
+            raise InputRefused([FieldError("/option", "option", f"there is no option {option}; allowed: {allowed}")])
+        fault = text_fault(reason, MAX_TEXT)
+        if fault:
+            raise InputRefused([FieldError("/reason", "reason", fault)])
+        choice = Choice(option, reason, now())
+        self.store.choose(answer_id, choice)
+        return choice
+
+    # The other side of the desk
+
+    def audit(self, by: str | Sequence[str], **filters: Any) -> Any:
+        """Audit what was served, by groups: columns of the schema, or the attributes of `groups`.
+
+        Filters: `since`, `until` (moments), `which` ("first" or "latest" answer of each person); all others go to
+        `leastways.audit.audit_plans`, whose `Audit` is returned.
+        """
+        return audit_served(self, by, filters)
+
+    def served(self, since: datetime | None = None, until: datetime | None = None, which: str = "first") -> Served:
+        """Return what was served in a span of time, as plans."""
+        prints, settings = self.origin.prints["schema"], self.origin.settings_dict()
+        return served(self.engine, self.schema, prints, settings, since, until, which)
+
+    def erase(self, answer_id: str | None = None, *, reference: str | None = None) -> int:
+        """Erase a person by any of their answers, or everyone with a reference; returns how many people."""
+        if (answer_id is None) == (reference is None):
+            raise SettingError("erase by an answer's id or by a reference: give one of them.")
+        if reference is not None:
+            return self.store.erase_reference(reference)
+        return self.store.erase_family(str(answer_id))

@@ -1,0 +1,125 @@
+"""From a batch of requests to recorded answers: one search, one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leastways.costs import Preferences
+from leastways.errors import ModelError
+from leastways.plans import RecoursePlan
+from leastways.recourse import Recourse
+from leastways.server.answers import Answer, Issued
+from leastways.server.batching import Ticket
+from leastways.server.faults import NotKnown, StoreDown
+from leastways.server.inputs import frame_of
+from leastways.server.plan_json import canonical, plan_to_text
+from leastways.server.store import NewAnswer, NewPerson, Store, now
+from leastways.server.tables import PersonRow
+from leastways.server.wishes_json import preferences_of_record, preferences_to_record
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One answer to be found: its id, whose it is, and, for somebody new, what is to be kept of them."""
+
+    id: str
+    person_id: str
+    state: Mapping[str, Any]
+    preferences: Preferences | None
+    reference: str | None
+    person: NewPerson | None = None
+    token: str = ""
+
+
+def origin_settings(recourse: Recourse, distill: int) -> str:
+    """Return all settings that decide a plan, as canonical JSON."""
+    return canonical({**recourse._settings(), "distill": distill})
+
+
+def solve(recourse: Recourse, asks: Sequence[Ask]) -> list[RecoursePlan]:
+    """Find the plans of some people; a person on whom the model fails gets a plan that says so."""
+    frame = frame_of(recourse.schema, [a.state for a in asks], [a.id for a in asks])
+    told = {a.id: a.preferences for a in asks if a.preferences is not None}
+    try:
+        plans = recourse.recommend(frame, told)
+    except ModelError:  # it failed on all of them: ask alone, so that nobody's answer depends on the batch
+        if len(asks) == 1:
+            raise
+        return [solve(recourse, [ask])[0] for ask in asks]
+    return [plans[a.id] for a in asks]
+
+
+def model_failed(plan: RecoursePlan) -> bool:
+    """Whether the model failed on a person; their row was checked before, so nothing else makes it unusable."""
+    return plan.status == "invalid_input"
+
+
+class Solver:
+    """Answers the tickets of a batch, records them, and tells whoever waits."""
+
+    def __init__(self, recourse: Recourse, store: Store, origin_id: str) -> None:
+        self._recourse = recourse
+        self._store = store
+        self._origin_id = origin_id
+
+    def work(self, tickets: list[Ticket]) -> None:
+        """Do one batch."""
+        plans = iter(solve(self._recourse, [ask for ticket in tickets for ask in ticket.asks]))
+        solved: list[tuple[Ticket, list[tuple[Issued, NewAnswer]]]] = []
+        for ticket in tickets:
+            own = [next(plans) for _ in ticket.asks]
+            if ticket.abandoned:
+                continue
+            if all(map(model_failed, own)):
+                ticket.future.set_exception(ModelError(f"the model failed on all {len(own)} people of the request."))
+            elif ticket.begin_recording():
+                solved.append((ticket, [_written(a, p) for a, p in zip(ticket.asks, own, strict=True)]))
+        self._record(solved)
+
+    def _record(self, solved: Sequence[tuple[Ticket, list[tuple[Issued, NewAnswer]]]]) -> None:
+        """Record the tickets in one transaction; if one of them spoils it, each in its own."""
+        try:
+            recorded = self._store.record([new for _, pairs in solved for _, new in pairs], self._origin_id)
+        except StoreDown as error:
+            for ticket, _ in solved:
+                ticket.future.set_exception(error)
+            return
+        except Exception as error:
+            if len(solved) > 1:
+                for one in solved:
+                    self._record([one])
+                return
+            solved[0][0].future.set_exception(error)
+            return
+        for ticket, pairs in solved:
+            kept = [issued for issued, new in pairs if new.id in recorded]
+            if kept:
+                ticket.future.set_result(kept)
+            else:
+                ticket.future.set_exception(NotKnown("this person was erased meanwhile."))
+
+
+def _written(ask: Ask, plan: RecoursePlan) -> tuple[Issued, NewAnswer]:
+    """Return an answer as it is handed out, and as it is recorded."""
+    created = now()
+    parent = None if ask.id == ask.person_id else ask.person_id
+    answer = Answer(ask.id, created, ask.reference, ask.state, ask.preferences, plan, parent, None)
+    new = NewAnswer(
+        id=ask.id,
+        person_id=ask.person_id,
+        created=created,
+        preferences=preferences_to_record(ask.preferences),
+        status=plan.status,
+        plan=plan_to_text(plan),
+        person=ask.person,
+    )
+    return Issued(answer, ask.token), new
+
+
+def ask_of_record(person: PersonRow, preferences: str | None) -> Ask:
+    """Return what a job still has to answer."""
+    said = preferences_of_record(preferences)
+    return Ask(person.id, person.id, json.loads(person.state), said, person.reference)

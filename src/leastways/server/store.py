@@ -1,0 +1,273 @@
+"""What is kept of people and their answers, and how it is read and erased."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from leastways.costs import Preferences
+from leastways.server.answers import Answer, Choice
+from leastways.server.engine import reading, writing
+from leastways.server.faults import NotKnown, NotReady
+from leastways.server.origin import Origin
+from leastways.server.plan_json import plan_from_text
+from leastways.server.tables import (
+    AnswerRow,
+    ChoiceRow,
+    ErasureRow,
+    JobRow,
+    OriginRow,
+    PersonRow,
+    WaitingRow,
+)
+from leastways.server.wishes_json import preferences_of_record
+
+_ERASED_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class NewPerson:
+    """Somebody who is not in the database yet."""
+
+    id: str
+    created: datetime
+    reference: str | None
+    token_hash: str
+    state: str
+    groups: str
+
+
+@dataclass(frozen=True)
+class NewAnswer:
+    """An answer to be recorded; with `person` if they are new, else their id is known already."""
+
+    id: str
+    person_id: str
+    created: datetime
+    preferences: str | None
+    status: str
+    plan: str
+    person: NewPerson | None = None
+
+
+def now() -> datetime:
+    """Return this moment."""
+    return datetime.now(UTC)
+
+
+def token_hash(token: str) -> str:
+    """Hash a token; it is 256 random bits, so no salt is needed to keep it from being guessed."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+class Store:
+    """People, answers and choices in the database. Each method is one transaction."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def keep_origin(self, origin: Origin) -> None:
+        """Record by what answers are made, once."""
+        row = {
+            "id": origin.id,
+            "created": now(),
+            "version": origin.version,
+            "schema_print": origin.prints["schema"],
+            "model_print": origin.prints["model"],
+            "data_print": origin.prints["data"],
+            "settings": origin.settings,
+            "libraries": origin.libraries,
+        }
+        with writing(self.engine) as session:
+            if session.get(OriginRow, origin.id) is None:
+                session.execute(insert(OriginRow), [row])
+
+    def record(self, answers: Sequence[NewAnswer], origin_id: str) -> set[str]:
+        """Record answers, all or none; people of a job leave the list of the waiting in the same step.
+
+        Returns the ids that were recorded: not those of people who were erased meanwhile, nor of those in a job who
+        were answered by another process.
+        """
+        people = [a.person for a in answers if a.person is not None]
+        with writing(self.engine) as session:
+            if people:
+                session.execute(insert(PersonRow), [vars(p) for p in people])
+            new = _numbered(session, answers)
+            if new:
+                session.execute(insert(AnswerRow), [_answer_row(a, number, origin_id) for a, number in new])
+            _stop_waiting(session, [a for a, _ in new if a.person is None and a.id == a.person_id])
+        return {a.id for a, _ in new}
+
+    def read(self, answer_id: str) -> Answer:
+        """Return an answer."""
+        with reading(self.engine) as session:
+            found = self._find(session, AnswerRow.id == answer_id)
+            if found is not None:
+                return found
+            waiting = session.get(WaitingRow, answer_id)
+            if waiting is not None:
+                raise NotReady(f"answer {answer_id!r} is not ready yet: job {waiting.job_id} has not come to it.")
+        raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
+
+    def latest_of_token(self, token: str) -> Answer:
+        """Return the latest answer of the person whose page has this token."""
+        with reading(self.engine) as session:
+            found = self._find(session, PersonRow.token_hash == token_hash(token))
+        if found is None:
+            raise NotKnown("there is no such page.")
+        return found
+
+    def count_answers(self, person_id: str) -> int:
+        """Count the answers of a person."""
+        with reading(self.engine) as session:
+            query = select(func.count()).select_from(AnswerRow).where(AnswerRow.person_id == person_id)
+            return int(session.scalar(query) or 0)
+
+    def _find(self, session: Session, condition: ColumnElement[bool]) -> Answer | None:
+        query = (
+            select(AnswerRow, PersonRow, ChoiceRow)
+            .join(PersonRow, PersonRow.id == AnswerRow.person_id)
+            .outerjoin(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id)
+            .where(condition)
+            .order_by(AnswerRow.number.desc())
+            .limit(1)
+        )
+        found = session.execute(query).first()
+        return None if found is None else as_answer(*found)
+
+    def choose(self, answer_id: str, choice: Choice) -> None:
+        """Record what a person said to an answer, in place of what they said before."""
+        row = {"option": choice.option, "reason": choice.reason, "created": choice.when}
+        for attempt in (1, 2):
+            try:
+                with writing(self.engine) as session:
+                    kept = session.get(ChoiceRow, answer_id)
+                    if kept is None:
+                        session.add(ChoiceRow(answer_id=answer_id, **row))
+                    else:
+                        kept.option, kept.reason, kept.created = choice.option, choice.reason, choice.when
+                return
+            except IntegrityError:
+                # Said twice at the same moment: the other was first, so this one replaces it. Or the answer is gone.
+                if attempt == 2:
+                    raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.") from None
+
+    def erase_family(self, answer_id: str) -> int:
+        """Erase a person, by any of their answers; returns how many were erased."""
+        with writing(self.engine) as session:
+            person = session.scalar(select(AnswerRow.person_id).where(AnswerRow.id == answer_id))
+            return _erase(session, PersonRow.id == (person or answer_id), "asked")
+
+    def erase_reference(self, reference: str) -> int:
+        """Erase everyone whom a caller gave this label."""
+        with writing(self.engine) as session:
+            return _erase(session, PersonRow.reference == reference, "asked")
+
+    def erase_before(self, moment: datetime) -> int:
+        """Erase everyone who came before a moment, some at a time, and jobs that ended before it."""
+        erased = 0
+        while True:
+            with writing(self.engine) as session:
+                oldest = select(PersonRow.id).where(PersonRow.created < moment).limit(_ERASED_AT_ONCE)
+                ids = list(session.scalars(oldest))
+                if not ids:
+                    session.execute(delete(JobRow).where(JobRow.created < moment, JobRow.state == "done"))
+                    return erased
+                erased += _erase(session, PersonRow.id.in_(ids), "retention")
+
+    def erased(self) -> dict[str, int]:
+        """Return how many people were erased in all, by why."""
+        with reading(self.engine) as session:
+            query = select(ErasureRow.why, func.sum(ErasureRow.people)).group_by(ErasureRow.why)
+            return {why: int(count) for why, count in session.execute(query)}
+
+
+def as_answer(answer: AnswerRow, person: PersonRow, choice: ChoiceRow | None) -> Answer:
+    """Put the rows of an answer together."""
+    state: dict[str, Any] = json.loads(person.state)
+    said: Preferences | None = preferences_of_record(answer.preferences)
+    return Answer(
+        id=answer.id,
+        created=answer.created,
+        reference=person.reference,
+        state=state,
+        preferences=said,
+        plan=plan_from_text(answer.plan, answer.id, state),
+        parent=None if answer.id == person.id else person.id,
+        choice=None if choice is None else Choice(choice.option, choice.reason, choice.created),
+    )
+
+
+def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewAnswer, int]]:
+    """Number the answers of each person; leave out those that were erased meanwhile or are recorded already."""
+    known = [a for a in answers if a.person is None]
+    new = [(a, 1) for a in answers if a.person is not None]
+    if not known:
+        return new
+    ids = {a.person_id for a in known}
+    query = (
+        select(PersonRow.id, func.max(AnswerRow.number))
+        .outerjoin(AnswerRow, AnswerRow.person_id == PersonRow.id)
+        .where(PersonRow.id.in_(ids))
+        .group_by(PersonRow.id)
+    )
+    numbers: dict[str, int] = {person: int(last or 0) for person, last in session.execute(query)}
+    for a in known:
+        if a.person_id not in numbers or (a.id == a.person_id and numbers[a.person_id]):
+            continue
+        numbers[a.person_id] += 1
+        new.append((a, numbers[a.person_id]))
+    return new
+
+
+def _answer_row(answer: NewAnswer, number: int, origin_id: str) -> dict[str, Any]:
+    return {
+        "id": answer.id,
+        "person_id": answer.person_id,
+        "number": number,
+        "created": answer.created,
+        "origin_id": origin_id,
+        "preferences": answer.preferences,
+        "status": answer.status,
+        "plan": answer.plan,
+    }
+
+
+def _stop_waiting(session: Session, answers: Sequence[NewAnswer]) -> None:
+    """Take answered people off the list of the waiting, and count in their job those on whom the model failed."""
+    if not answers:
+        return
+    ids = [a.id for a in answers]
+    failed = [a.id for a in answers if a.status == "invalid_input"]
+    jobs = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(failed)).group_by(WaitingRow.job_id)
+    for job_id, count in session.execute(jobs).all():
+        session.get_one(JobRow, job_id).failed += count
+    session.execute(delete(WaitingRow).where(WaitingRow.person_id.in_(ids)))
+
+
+def _erase(session: Session, condition: ColumnElement[bool], why: str) -> int:
+    """Delete people with all that hangs on them, and keep their number."""
+    ids = list(session.scalars(select(PersonRow.id).where(condition)))
+    if not ids:
+        return 0
+    answers = session.scalar(select(func.count()).select_from(AnswerRow).where(AnswerRow.person_id.in_(ids)))
+    _leave_jobs(session, ids)
+    session.execute(delete(PersonRow).where(PersonRow.id.in_(ids)))
+    session.add(ErasureRow(created=now(), why=why, people=len(ids), answers=int(answers or 0)))
+    return len(ids)
+
+
+def _leave_jobs(session: Session, ids: Sequence[str]) -> None:
+    """Take people out of the jobs that have not come to them yet."""
+    query = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(ids)).group_by(WaitingRow.job_id)
+    for job_id, count in session.execute(query).all():
+        job = session.get_one(JobRow, job_id)
+        job.total -= count

@@ -1,0 +1,196 @@
+"""Preferences as JSON and back. JSON has no tuples and only text as keys, so ranges and costs are lists."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from leastways.costs import Preferences
+from leastways.errors import PreferenceError, nearest
+from leastways.schema import Schema
+from leastways.schema.conditions import range_of, values_of
+from leastways.server.inputs import type_of
+from leastways.server.plan_json import canonical
+
+PARTS = ("editable", "scores", "alpha", "ranges", "costs")
+
+
+def preferences_from_json(data: object, schema: Schema) -> Preferences | None:
+    """Read preferences, checked against the schema; a `PreferenceError` names what is wrong.
+
+    A range is ``[low, high]`` for numbers (null: no limit), a list of values for categories. Costs are a list of
+    ``[value, cost]`` for each feature; values left out are out of the question.
+    """
+    if data is None:
+        return None
+    if not isinstance(data, Mapping):
+        raise PreferenceError(f"preferences must be an object with any of {', '.join(PARTS)}, not {data!r}.")
+    for name in data:
+        if name not in PARTS:
+            raise PreferenceError(f"preferences: unknown {name!r}; allowed: {', '.join(PARTS)}.{nearest(name, PARTS)}")
+    _check_sizes(data, schema)
+    for part, value in data.items():
+        _refuse_huge(part, value)
+    said = Preferences(
+        editable=data.get("editable"),
+        scores=data.get("scores"),
+        alpha=data.get("alpha"),
+        ranges=_by_feature(data, "ranges", lambda name, value: _range(schema, name, value)),
+        costs=_by_feature(data, "costs", _cost_table),
+    )
+    if said == Preferences():
+        return None
+    said.check(schema)
+    return said
+
+
+def preference_faults(data: object, schema: Schema) -> list[tuple[str, str]]:
+    """Return (part, what is wrong) for each wrong part; the part is empty where only the whole does not fit."""
+    parts = [part for part in data if part in PARTS] if isinstance(data, Mapping) else []
+    faults = [(part, fault) for part in parts if (fault := _fault({part: data[part]}, schema))]  # type: ignore[index]
+    if faults:
+        return faults
+    whole = _fault(data, schema)
+    return [("", whole)] if whole else []
+
+
+def _fault(data: object, schema: Schema) -> str:
+    try:
+        preferences_from_json(data, schema)
+    except PreferenceError as error:
+        return str(error)
+    return ""
+
+
+def preferences_to_json(said: Preferences | None) -> dict[str, Any] | None:
+    """Write preferences, leaving out what was not said; costs as a table of present and future values are refused."""
+    if said is None:
+        return None
+    data: dict[str, Any] = {}
+    if said.editable is not None:
+        data["editable"] = list(said.editable)
+    if said.scores is not None:
+        data["scores"] = {name: float(score) for name, score in said.scores.items()}
+    if said.alpha is not None:
+        data["alpha"] = float(said.alpha)
+    if said.ranges:
+        data["ranges"] = {name: _plain_range(value) for name, value in said.ranges.items()}
+    if said.costs:
+        data["costs"] = {name: _plain_costs(name, table) for name, table in said.costs.items()}
+    return data
+
+
+def _check_sizes(data: Mapping[str, Any], schema: Schema) -> None:
+    """Refuse what could not be meant before anything of the size of the request is looked at closely."""
+    for part in ("editable", "scores", "ranges", "costs"):
+        said = data.get(part)
+        if isinstance(said, list | Mapping) and len(said) > len(schema.features):
+            raise PreferenceError(f"{part} names {len(said)} features; the schema has {len(schema.features)}.")
+    editable = data.get("editable")
+    if isinstance(editable, list):
+        odd = [name for name in editable if not isinstance(name, str)]
+        if odd:
+            raise PreferenceError(f"editable must be a list of features' names, not {odd[0]!r}.")
+        if len(set(editable)) != len(editable):
+            raise PreferenceError("editable names a feature twice.")
+
+
+def _refuse_huge(part: str, value: object) -> None:
+    """Refuse numbers that no float can hold; JSON knows no limit."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, int) and not _is_finite(one) and not isinstance(one, bool):
+            raise PreferenceError(f"{part} holds a number that is too large; allowed: below 1e300.")
+
+
+def _by_feature(data: Mapping[str, Any], part: str, read: Any) -> dict[str, Any]:
+    said = data.get(part)
+    if said is None:
+        return {}
+    if not isinstance(said, Mapping):
+        raise PreferenceError(f"{part} must be an object with a list for each feature, not {said!r}.")
+    return {name: read(name, value) for name, value in said.items()}
+
+
+def _range(schema: Schema, name: str, value: Any) -> Any:
+    feature = schema.by_name.get(name)
+    if not isinstance(value, list):
+        raise PreferenceError(f"ranges: {name!r} must be a list, not {value!r}.")
+    odd = [v for v in value if isinstance(v, list | Mapping)]
+    if odd:
+        raise PreferenceError(f"ranges: {name!r} holds {odd[0]!r}, which is no value.")
+    if feature is None or not feature.numeric:
+        if feature is not None and any(type_of(v) not in {type_of(x) for x in feature.values} for v in value):
+            raise PreferenceError(f"ranges: {name!r} must list values of it; allowed: {feature.allowed_text()}.")
+        return value
+    if len(value) != 2:
+        raise PreferenceError(f"ranges: {name!r} must be [low, high], null where there is no limit, not {value!r}.")
+    for end in value:
+        if end is not None and not _is_finite(end):
+            raise PreferenceError(f"ranges: {name!r} must be [low, high], two numbers or null, not {value!r}.")
+    return tuple(value)
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e300
+
+
+def _cost_table(name: str, value: Any) -> dict[Any, float]:
+    form = f"costs: {name!r} must be a list of [value, cost], the cost from 0 to 1"
+    if not isinstance(value, list):
+        raise PreferenceError(f"{form}, not {value!r}.")
+    table: dict[Any, float] = {}
+    for pair in value:
+        if not isinstance(pair, list) or len(pair) != 2 or isinstance(pair[0], list | Mapping) or pair[0] is None:
+            raise PreferenceError(f"{form}; {pair!r} is none.")
+        if not _is_finite(pair[1]) or (type_of(pair[0]) is float and not _is_finite(pair[0])):
+            raise PreferenceError(f"{form}; {pair!r} is none.")
+        if pair[0] in table:
+            raise PreferenceError(f"costs: {name!r} names the value {pair[0]!r} twice.")
+        table[pair[0]] = pair[1]
+    return table
+
+
+def _plain_range(value: Any) -> list[Any]:
+    bounds = range_of(value)
+    return values_of(value) if bounds is None else list(bounds)
+
+
+def _plain_costs(name: str, table: Any) -> list[list[Any]]:
+    if isinstance(table, pd.DataFrame):
+        raise PreferenceError(f"costs: give {name!r} as a mapping from future value to cost; tables are not recorded.")
+    return [[value, float(cost)] for value, cost in table.items() if math.isfinite(cost)]
+
+
+def preferences_of_record(text: str | None) -> Preferences | None:
+    """Read preferences that were recorded; they were checked then."""
+    if text is None:
+        return None
+    data = json.loads(text)
+    ranges = {name: tuple(value) if kind == "range" else value for name, (kind, value) in data["ranges"].items()}
+    costs = {name: dict(pairs) for name, pairs in data["costs"].items()}
+    return Preferences(data["editable"], data["scores"], data["alpha"], ranges, costs)
+
+
+def preferences_to_record(said: Preferences | None) -> str | None:
+    """Write preferences as one line that comes back equal without the schema."""
+    if said is None:
+        return None
+    plain = preferences_to_json(said) or {}
+    ranges = {
+        name: ["list" if range_of(said.ranges[name]) is None else "range", value]
+        for name, value in plain.get("ranges", {}).items()
+    }
+    parts = {part: plain.get(part) for part in ("editable", "scores", "alpha")}
+    return canonical({**parts, "ranges": ranges, "costs": plain.get("costs", {})})
