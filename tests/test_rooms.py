@@ -107,6 +107,11 @@ EXTRAS = (
     "onnx",
     "statsmodels",
     "dice_ml",
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
 )
 
 
