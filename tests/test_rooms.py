@@ -108,6 +108,11 @@ EXTRAS = (
     "onnx",
     "statsmodels",
     "dice_ml",
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
 )
 
 
