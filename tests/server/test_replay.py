@@ -76,7 +76,7 @@ def test_a_tampered_record_is_told_place_by_place(own_shop: Path, recourse: Reco
             row = session.get_one(AnswerRow, issued.answer.id)
             plan = json.loads(row.plan)
             plan["options"][0]["expected_cost"] = 0.001
-            row.plan = json.dumps(plan, sort_keys=True, separators=(",", ":"))
+            row.plan = json.dumps(plan, separators=(",", ":"))
         result = replay(read_config(own_shop), service.engine, issued.answer.id)
         assert not result.same
         (place,) = result.differences
@@ -115,7 +115,7 @@ plans = st.builds(
 
 
 @given(plans)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_a_plan_comes_back_exactly(plan: RecoursePlan) -> None:
     text = plan_to_text(plan)
     back = plan_from_text(text, "p", {"a": 1})

@@ -28,7 +28,7 @@ def plan_to_text(plan: RecoursePlan) -> str:
         "certificate": None if plan.certificate is None else asdict(plan.certificate),
         "nearest_miss": None if plan.nearest_miss is None else _state(plan.nearest_miss),
     }
-    return canonical(data)
+    return canonical(data, sort=False)  # in the order of the schema, in which it is also shown
 
 
 def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> RecoursePlan:
@@ -52,7 +52,7 @@ def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> Recourse
 
 
 def canonical(data: object, sort: bool = True) -> str:
-    """Write JSON in the one form that is compared and hashed: keys sorted, ASCII only, numbers exact."""
+    """Write JSON in the one form that is compared and hashed: ASCII only, numbers exact, keys sorted or as they are."""
     return json.dumps(data, sort_keys=sort, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 

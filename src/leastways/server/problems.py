@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
@@ -28,6 +28,7 @@ from leastways.server.inputs import pointer
 
 MEDIA_TYPE = "application/problem+json"
 _PREFIX = "urn:leastways:problem:"
+_MOST_ERRORS = 100  # that are listed; a batch may have very many
 _RETRY_STORE = 5  # seconds after which a database may be back
 
 log = logging.getLogger("leastways.server")
@@ -79,19 +80,22 @@ def problem(
     detail: str,
     errors: Sequence[FieldError] = (),
     headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
+) -> Response:
     """Return a problem as a response."""
     body: dict[str, Any] = {"type": _PREFIX + kind, "title": _TITLES[kind], "status": status, "detail": detail}
-    body["errors"] = [vars(e) for e in errors]
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    body["errors"] = [vars(e) for e in errors[:_MOST_ERRORS]]
+    text = json.dumps(body)  # ASCII: a message may quote half of a surrogate pair, which UTF-8 cannot hold
+    return Response(text, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def problem_of(error: Exception) -> JSONResponse:
+def problem_of(error: Exception) -> Response:
     """Return the problem that an error is; what nobody foresaw is a fault of ours, told without its contents."""
     match error:
         case InputRefused():
-            named = ", ".join(dict.fromkeys(e.field for e in error.errors[:8]))
-            return problem("wrong-input", 422, f"Nothing was stored. Wrong: {named}.", error.errors)
+            named = list(dict.fromkeys(e.field for e in error.errors))
+            more = f" and {len(named) - 8} more fields" if len(named) > 8 else ""
+            text = f"Nothing was stored. {len(error.errors)} wrong: {', '.join(named[:8])}{more}."
+            return problem("wrong-input", 422, text, error.errors)
         case NotReady():
             return problem("not-ready", 404, str(error), headers={"Retry-After": "1"})
         case NotKnown():
@@ -119,7 +123,7 @@ def problem_of(error: Exception) -> JSONResponse:
 def add_problems(app: FastAPI) -> None:
     """Answer every error of the app with a problem."""
 
-    async def handle(request: Request, error: Exception) -> JSONResponse:
+    async def handle(request: Request, error: Exception) -> Response:
         return problem_of(error)
 
     for kind in (LeastwaysError, RequestValidationError, HTTPException):
@@ -148,7 +152,7 @@ _MEANINGS = {
 }
 
 
-def _of_http(error: HTTPException) -> JSONResponse:
+def _of_http(error: HTTPException) -> Response:
     kinds = {400: "bad-request", 401: "key-needed", 403: "not-allowed", 404: "not-known", 405: "wrong-method"}
     kind = kinds.get(error.status_code, "bad-request" if error.status_code < 500 else "fault")
     return problem(kind, error.status_code, str(error.detail), headers=error.headers)

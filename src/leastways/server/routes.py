@@ -31,7 +31,7 @@ from leastways.server.scopes import allowed
 from leastways.server.service import Service
 from leastways.server.waiting import answered, read_people
 
-_Id = Annotated[str, Path(description="An id that the service gave", max_length=64)]
+_Id = Annotated[str, Path(description="An id that the service gave", pattern="^[0-9A-Za-z]{1,64}$")]
 _By = Annotated[list[str], Query(description="Features or audit attributes; a number may have bins: age:25,40")]
 _Moment = Annotated[datetime | None, Query(description="ISO 8601; UTC where it names no zone")]
 _COMMON = (400, 401, 403, 408, 413, 422, 429, 500, 503)

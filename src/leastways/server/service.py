@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
+import pandas as pd
+
 from leastways.costs import Preferences
 from leastways.datasets.tables import read_training
 from leastways.errors import PreferenceError, SettingError
@@ -72,7 +74,7 @@ class Service:
         model = load_model(config.model, trust=config.trust)
         train = read_training(config.data, schema)
         recourse = Recourse(model, schema, **config.settings()).fit(train, distill=config.distill)
-        recourse.recommend(train.head(_AT_ONCE))  # what compiles on first use does so now, not on somebody's request
+        _warm_up(recourse, train)
         return cls(config, recourse, fingerprints(config, schema.to_yaml()))
 
     def __enter__(self) -> Self:
@@ -210,3 +212,11 @@ class Service:
         if reference is not None:
             return self.store.erase_reference(reference)
         return self.store.erase_family(str(answer_id))
+
+
+def _warm_up(recourse: Recourse, train: pd.DataFrame) -> None:
+    """Find options for somebody, so that what compiles on first use does so now, and not on a request."""
+    for first in range(0, min(len(train), 20 * _AT_ONCE), _AT_ONCE):
+        plans = recourse.recommend(train.iloc[first : first + _AT_ONCE])
+        if plans.summary["n_options"].any():
+            return
