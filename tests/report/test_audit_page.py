@@ -150,6 +150,17 @@ def test_small_groups_are_not_drawn_as_curves(audit: Audit) -> None:
     assert "1 smaller group is not drawn" in cost_curves(audit, "<origin>").caption
 
 
+def test_nobody_has_an_option_and_a_group_that_nobody_refused() -> None:
+    pytest.importorskip("matplotlib")
+    status = ["none_found"] * 6 + ["already_positive"] * 3
+    made = plans(["female"] * 6 + ["male"] * 3, [0] * 9, options=[0] * 9, status=status)
+    found = audit_plans(made, "sex", bootstraps=20, permutations=20, min_group=2)
+    words = Page(audit_html(found)).words
+    assert "What people are asked to change" not in words
+    assert "3 accepted" in words
+    assert row(found.ratios, "sex", "male", "coverage")["note"] == "undefined"
+
+
 def test_files(audit: Audit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     files = write_audit(audit, tmp_path / "new" / "report", title="T")

@@ -24,13 +24,11 @@ _WIDTH = 5.4
 def draw_audit(audit: Audit) -> dict[str, list[Picture]]:
     """Draw every picture that the audit allows, by grouping."""
     pictures = {}
+    anything_asked = bool((audit.changes["options"] > 0).any())
     for place, grouping in enumerate(audit.groupings):
         curves = [cost_curves(audit, grouping, place)] if len(audit.curves) else []
-        pictures[grouping] = [
-            coverage_bars(audit, grouping, place),
-            *curves,
-            change_map(audit, grouping, place),
-        ]
+        changes = [change_map(audit, grouping, place)] if anything_asked else []
+        pictures[grouping] = [coverage_bars(audit, grouping, place), *curves, *changes]
     return pictures
 
 
@@ -136,7 +134,7 @@ def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
             cell = patches.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=ONE, alpha=0.6 * share / top, linewidth=0)
             axes.add_patch(cell)
             axes.text(x, y, f"{100 * share:.0f}", ha="center", va="center")
-        axes.set(xlim=(-0.5, len(shown) - 0.5), ylim=(len(names) - 0.5, -0.5))
+        axes.set(xlim=(-0.5, len(shown) - 0.5), ylim=(max(len(names), 1) - 0.5, -0.5))
         axes.set_xticks(range(len(shown)), [_narrow(group) for group in shown])
         axes.set_yticks(range(len(names)), [folded(name, 24) for name in names])
         axes.tick_params(length=0, labeltop=True, labelbottom=False)
