@@ -42,7 +42,9 @@ def main(people: int, moves: int) -> None:
         server.wait(30)
     for name, times in (("answer to painted options", waits[:, 0]), ("of that, the request", waits[:, 1])):
         low, middle, high = np.percentile(times, [50, 95, 99])
-        print(f"{name:28} median {low:4.0f} ms   p95 {middle:4.0f} ms   p99 {high:4.0f} ms   most {times.max():4.0f} ms")
+        print(
+            f"{name:28} median {low:4.0f} ms   p95 {middle:4.0f} ms   p99 {high:4.0f} ms   most {times.max():4.0f} ms"
+        )
     print(f"{len(waits)} answers of {people} people; within 300 ms: {(waits[:, 0] < 300).mean():.1%}")
 
 

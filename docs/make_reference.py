@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent / "reference"
 WIDTH = 100
 NOTE = "<!-- Made by docs/make_reference.py. Do not edit: change the docstring, then run the script. -->"
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption", "Certificate"),
+    "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption", "NearestMiss", "Certificate"),
     "Schema and rules": ("Schema", "Feature", "IfThen", "Forbidden", "Linked", "AtMost"),
     "Costs and preferences": ("Preferences", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),

@@ -1,6 +1,6 @@
 """Photograph the pages for the documentation into docs/images: ``python docs/make_screenshots.py``.
 
-Needs the extra `server`, playwright and Chromium. The demo's people are the same for everybody; their links are not, and
+Needs the extra `server`, playwright and Chromium. The demo's people are the same for all; their links are not, and
 no picture shows one.
 """
 

@@ -75,8 +75,8 @@ def _option(option: RecourseOption) -> dict[str, Any]:
 
 
 def _to_option(data: Mapping[str, Any]) -> RecourseOption:
-    figures = {name: _float(data[name]) for name in ("expected_cost", "best_for")}
-    return RecourseOption(number=data["number"], **_to_state(data), **figures)
+    expected_cost, best_for = _float(data["expected_cost"]), _float(data["best_for"])
+    return RecourseOption(number=data["number"], expected_cost=expected_cost, best_for=best_for, **_to_state(data))
 
 
 def _number(value: float) -> float | str:
