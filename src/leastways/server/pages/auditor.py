@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from leastways.errors import LeastwaysError
 from leastways.report import AUDIT_SHEET, audit_html
-from leastways.server.faults import InputRefused, NotKnown
+from leastways.server.faults import NotKnown
 from leastways.server.pages import csrf
 from leastways.server.pages.auditing import TABLES, WHICH, Question, RecentAudits, as_csv, columns_of
 from leastways.server.pages.person import SentForm, first
@@ -57,10 +57,10 @@ class AuditorPages:
         shown: dict[str, Any] = {"report": None, "problem": None, "nothing": False, "tables": []}
         try:
             audit = self.audits.make(question)
-        except InputRefused:  # the columns are known ones, so it is the time in which nobody was answered
+        except NotKnown:  # nobody was answered in that time
             shown["nothing"] = True
         except LeastwaysError as error:
-            if isinstance(error, RuntimeError | LookupError | TimeoutError):
+            if isinstance(error, RuntimeError | TimeoutError):
                 raise  # of the service, not of the audit: told as everywhere
             shown["problem"] = str(error)
         else:
