@@ -43,9 +43,11 @@ _WHOLE: dict[str, Any] = {
     "cols-whole-released-two": WholeSets("cols", released=True, exactly_two=True),
     "ls-emc-whole-two": WholeSets("emc", exactly_two=True),
 }
-_METHODS = _PAPER | _OURS | _PARTS | _WHOLE
+# DICE as dice-ml begins it: beside the person.
+_DICE: dict[str, Any] = {"dice-near": lw.Dice(begin="near")}
+_METHODS = _PAPER | _OURS | _PARTS | _WHOLE | _DICE
 
-NEEDS_GRADIENTS = ("dice",)
+NEEDS_GRADIENTS = ("dice", "dice-near")
 ORACLE = "oracle"
 
 # The row of the paper's tables that a method belongs to.
@@ -64,7 +66,7 @@ WHOLE_OF = {f"{name}-paper": f"{name}-whole" for name in ("random", "cols", "pco
     f"ls-{objective}-paper": f"ls-{objective}-whole" for objective in ("emc", "sparsity", "proximity", "diversity")
 }
 # What `run --own` leaves out: published methods, comparisons with them, and the paper's sets.
-NOT_OWN = ("dice", "dice-genetic", "face-eps", "face-knn", "ar", "cols-paper:ar", "guided:ar", *_WHOLE)
+NOT_OWN = ("dice", "dice-near", "dice-genetic", "face-eps", "face-knn", "ar", "cols-paper:ar", "guided:ar", *_WHOLE)
 
 
 def method_of(name: str) -> Any:
