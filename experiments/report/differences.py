@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import yaml
 
 from experiments import published
 from experiments.methods import PAPER_ROW, WHOLE_OF
+from experiments.report.fairness import PAIRS, papers_rows
 from experiments.report.layout import Section, Table
 from experiments.report.summary import grouped, mean_of
 from experiments.report.tables import ABLATION_ROW
@@ -47,6 +48,19 @@ def gaps(numbers: Mapping[str, Any]) -> Iterator[Gap]:
                 most = POINTS / 100 if measure == "PAC" else POINTS
                 if ours is not None and abs(ours[0] - paper) > most:
                     yield Gap(name, data, model, method, measure, ours[0], paper)
+        yield from _between_groups(name, found.get("groups", []))
+
+
+def _between_groups(name: str, groups: Sequence[Mapping[str, Any]]) -> Iterator[Gap]:
+    """The same for the shares of each group of people."""
+    for found in groups:
+        theirs = papers_rows(found)
+        for member, (_, letter) in zip(found["members"], PAIRS[found["group"]], strict=True):
+            for measure in ("FS@1", "Cov") if letter in theirs.index else ():
+                ours, paper = member[measure], float(theirs[measure][letter])
+                if ours is not None and abs(ours - paper) > POINTS:
+                    told = f"{measure} {member['name']}"
+                    yield Gap(name, found["data"], found["model"], found["method"], told, ours, paper)
 
 
 def with_whole_sets(gap: Gap, numbers: Mapping[str, Any]) -> float | None:
