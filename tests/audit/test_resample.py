@@ -139,15 +139,19 @@ def test_a_large_difference_has_a_small_p_value_but_never_zero() -> None:
     assert np.isnan(p_value(Tally.of(pairs(values)), Tally.of(pairs([])), 9, generator(0, "nobody")))
 
 
-@given(st.lists(st.one_of(st.just(float("nan")), st.floats(0, 1)), min_size=1, max_size=12))
-def test_holm_is_that_of_statsmodels(p: list[float]) -> None:
+def test_holm_is_that_of_statsmodels() -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
-    values = np.array(p)
-    known = ~np.isnan(values)
-    mine = holm(values)
-    assert np.isnan(mine[~known]).all()
-    if known.any():
-        assert mine[known] == pytest.approx(multitest.multipletests(values[known], method="holm")[1])
+
+    @given(st.lists(st.one_of(st.just(float("nan")), st.floats(0, 1)), min_size=1, max_size=12))
+    def check(p: list[float]) -> None:
+        values = np.array(p)
+        known = ~np.isnan(values)
+        mine = holm(values)
+        assert np.isnan(mine[~known]).all()
+        if known.any():
+            np.testing.assert_allclose(mine[known], multitest.multipletests(values[known], method="holm")[1])
+
+    check()
 
 
 def test_streams_depend_on_the_seed_and_the_words_alone() -> None:
