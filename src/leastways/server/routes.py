@@ -71,12 +71,13 @@ def add_answer_routes(app: FastAPI, service: Service, required: bool) -> None:
     )
     async def recourse(body: RecourseIn) -> Any:
         """Answer one or many people; more than `inline_rows` become a job, whose answers are found by their ids."""
-        people = await run_in_threadpool(read_people, body, service)
-        if len(people) > service.config.limits.inline_rows:
+        if len(body.people) > service.config.limits.inline_rows:
+            people = await run_in_threadpool(read_people, body, service)
             taken = AcceptedOut(**accepted_out(*await run_in_threadpool(service.promise, people), base))
             where = {"Location": f"/v1/jobs/{taken.job.id}"}
             return Response(taken.model_dump_json(), 202, where, media_type="application/json")
-        issued = await answered(service, people)
+        service.check_room(len(body.people))
+        issued = await answered(service, read_people(body, service))
         return {"answers": [issued_out(i, base) for i in issued]}
 
     @app.get(

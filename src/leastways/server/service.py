@@ -107,6 +107,10 @@ class Service:
         """Queue people who are to be answered at once; the ticket's future holds a list of `Issued`."""
         return self._batcher.submit(Ticket([self._new_ask(*pair) for pair in self._checked(people)]))
 
+    def check_room(self, people: int) -> None:
+        """Raise `Busy` where `submit` would: before any work is done for somebody who has to be sent away."""
+        self._batcher.check_room(people)
+
     def promise(self, people: Sequence[Applicant]) -> tuple[JobState, list[Promised]]:
         """Take up a long batch: its people get their answers one after the other, whatever happens to this process."""
         if self.jobs.unfinished() >= self.config.limits.waiting_jobs:

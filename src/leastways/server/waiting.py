@@ -31,9 +31,11 @@ def read_people(body: RecourseIn, service: Service) -> list[Applicant]:
 
 
 async def answered(service: Service, people: Sequence[Applicant]) -> list[Issued]:
-    """Queue people and wait for their answers, as long as a request may take."""
-    ticket = await asyncio.to_thread(service.submit, people)
-    return await result(ticket, service.config.limits.request_seconds)
+    """Queue a few people and wait for their answers, as long as a request may take.
+
+    Checking and queueing a few takes less time than handing it to another thread, so it is done here.
+    """
+    return await result(service.submit(people), service.config.limits.request_seconds)
 
 
 def heard(future: asyncio.Future[Any]) -> None:
