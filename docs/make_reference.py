@@ -338,7 +338,8 @@ def http_page() -> str:
         for method, said in methods.items():
             lines += [f"## {method.upper()} {path}", "", said["description"], "", *_http_inputs(said)]
             lines += ["| status | body | meaning |", "|---|---|---|"]
-            lines += [f"| {code} | {_http_body(r)} | {r['description']} |" for code, r in sorted(said["responses"].items())]
+            answers = sorted(said["responses"].items())
+            lines += [f"| {code} | {_http_body(r)} | {r['description']} |" for code, r in answers]
             lines += [""]
     lines += ["# Bodies", ""]
     for name, part in sorted(document["components"]["schemas"].items()):
