@@ -12,7 +12,7 @@ demo: $(VENV)/.installed-demo  ## make .venv, install, run `leastways demo`
 	$(BIN)/leastways demo
 
 test: $(VENV)/.installed-test  ## make .venv with the test extras, run the whole test suite
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --durations=25
 
 lint: $(VENV)/.installed-test  ## ruff: style and formatting
 	$(BIN)/ruff check .

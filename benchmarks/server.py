@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -31,8 +32,6 @@ import leastways as lw
 from leastways.errors import plain
 from leastways.server.config import Limits
 
-START_SECONDS = 180
-
 
 @dataclass
 class Seen:
@@ -43,11 +42,16 @@ class Seen:
     statuses: Counter[int] = field(default_factory=Counter)
     ids: list[str] = field(default_factory=list)
     wall: float = 0.0
+    cpu: float = 0.0  # of the server
+    lost: int = 0
 
     def row(self) -> str:
+        """Return the line of the table."""
         ms = np.array(self.seconds or [np.nan]) * 1000
         p50, p95, p99 = (np.percentile(ms, q) for q in (50, 95, 99))
-        return f"{len(self.seconds) / self.wall:8.1f} {p50:8.0f} {p95:8.0f} {p99:8.0f}   {dict(self.statuses)}"
+        figures = f"{len(self.seconds) / self.wall:8.1f} {p50:8.0f} {p95:8.0f} {p99:8.0f}"
+        cpu = 1000 * self.cpu / max(1, len(self.seconds))
+        return f"{figures} {cpu:8.1f} {self.lost:6d}   {dict(self.statuses)}"
 
 
 class Client:
@@ -57,11 +61,13 @@ class Client:
         self.port = port
 
     async def open(self) -> None:
+        """Connect."""
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
-        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.writer.write(head.encode() + body)
+        """Send a body; returns the status and the answer."""
+        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        self.writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         await self.writer.drain()
         headers = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         found = re.search(r"content-length: (\d+)", headers, re.IGNORECASE)
@@ -97,9 +103,8 @@ async def load(port: int, bodies: Sequence[bytes], clients: int, seconds: float)
 
 def write_service(folder: Path, arguments: argparse.Namespace, limits: dict[str, Any]) -> list[bytes]:
     """Write the files of a service; returns requests, a refused person each."""
-    from leastways.cli.serve import _write_example
-
-    _write_example(folder)
+    command = [sys.executable, "-m", "leastways.cli", "serve", "--example", str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     file = folder / "service.yaml"
     text = file.read_text(encoding="utf-8").split("limits:")[0]
     for name in ("budget", "n_options", "n_costs"):
@@ -131,17 +136,23 @@ def measure(arguments: argparse.Namespace, clients: int, limits: dict[str, Any])
         server, port = start(folder)
         try:
             asyncio.run(load(port, bodies, min(clients, 4), 2.0))  # what is slow only once
+            before = cpu_seconds(server.pid)
             seen = asyncio.run(load(port, bodies, clients, arguments.seconds))
+            seen.cpu = cpu_seconds(server.pid) - before
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(60)
-        seen.statuses["lost"] = len(seen.ids) - recorded(folder, seen.ids)  # type: ignore[index]
+        seen.lost = len(seen.ids) - recorded(folder, seen.ids)
         return seen
 
 
-def recorded(folder: Path, ids: Sequence[str]) -> int:
-    import sqlite3
+def cpu_seconds(pid: int) -> float:
+    """Return what a process has used so far (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+
+def recorded(folder: Path, ids: Sequence[str]) -> int:
     with sqlite3.connect(folder / "leastways.db") as database:
         known = {row[0] for row in database.execute("SELECT id FROM answers")}
     return len(known & set(ids))
@@ -159,18 +170,17 @@ def main() -> None:
     fast = {"requests_per_second": 1e6, "burst": 10**6}
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
     print(f"budget {arguments.budget}, {arguments.n_options} options, {arguments.n_costs} costs, one person a request")
+    print("lost: answered, but not in the database afterwards; CPU: of the server, which does not depend on other work")
     print(
-        f"{'clients':>8} {'req/s':>8} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8}   answers by status; lost: answered, not recorded"
+        f"{'clients':>8} {'req/s':>8} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'CPU ms':>8} {'lost':>6}   by status"
     )
     for clients in arguments.clients:
         print(f"{clients:8d} {measure(arguments, clients, fast).row()}", flush=True)
     if arguments.overload:
         seen = measure(arguments, arguments.overload, fast | {"waiting_people": 50})
         print(f"{arguments.overload:8d} {seen.row()}   (at most 50 may wait; default {Limits().waiting_people})")
-        away = np.array(seen.refused or [np.nan]) * 1000
-        print(
-            f"sent away: {len(seen.refused)}, p50 {np.percentile(away, 50):.0f} ms, p99 {np.percentile(away, 99):.0f} ms"
-        )
+        away = np.percentile(np.array(seen.refused or [np.nan]) * 1000, [50, 99])
+        print(f"sent away: {len(seen.refused)}, p50 {away[0]:.0f} ms, p99 {away[1]:.0f} ms")
 
 
 if __name__ == "__main__":

@@ -27,13 +27,14 @@ FOLDER = Path(__file__).parent / "reference"
 WIDTH = 100
 NOTE = "<!-- Made by docs/make_reference.py. Do not edit: change the docstring, then run the script. -->"
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption", "Certificate"),
+    "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption", "NearestMiss", "Certificate"),
     "Schema and rules": ("Schema", "Feature", "IfThen", "Forbidden", "Linked", "AtMost"),
     "Costs and preferences": ("Preferences", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
     "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
+    "Fairness audits": ("audit",),
     "Preference studies": ("study",),
     "Many people": ("population",),
     "Data sets": ("datasets",),
@@ -80,7 +81,7 @@ HIDDEN = {
     "Share": ("of_counts",),
     "Difference": ("of_pairs",),
 }
-REPORT = ("write_report", "plan_panel", "summary_table", "schema_table", "can_draw")
+REPORT = ("write_report", "write_audit", "audit_html", "plan_panel", "summary_table", "schema_table", "can_draw")
 
 
 def api_page() -> str:
@@ -305,7 +306,107 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-PAGES: dict[str, Callable[[], str]] = {"api.md": api_page, "cli.md": cli_page}
+def service_page() -> str:
+    """Return the page with every key of service.yaml."""
+    from leastways.server.example import EXAMPLE
+
+    return f"""{NOTE}
+
+# Reference: service.yaml
+
+What `leastways serve --config service.yaml` reads; `leastways serve --example DIR` writes it. Every key has the value
+here as its default, except `model`, `schema` and `data`, which have none. A key or value that cannot be is refused at
+the start, by name. See [serve](../how-to/serve.md).
+
+```yaml
+{EXAMPLE.rstrip()}
+```
+"""
+
+
+def http_page() -> str:
+    """Return the page of the HTTP API, from the OpenAPI document of a service on the embedded loans."""
+    document = _openapi()
+    lines = [
+        NOTE,
+        "",
+        "# Reference: the HTTP API",
+        "",
+        "As `GET /v1/openapi.json` of a running service describes it, which also lists the features of its model, "
+        "what each may be, and the preferences that fit them. Keys, limits and errors: [serve](../how-to/serve.md).",
+        "",
+    ]
+    for path, methods in document["paths"].items():
+        for method, said in methods.items():
+            lines += [f"## {method.upper()} {path}", "", said["description"], "", *_http_inputs(said)]
+            lines += ["| status | body | meaning |", "|---|---|---|"]
+            lines += [
+                f"| {code} | {_http_body(r)} | {r['description']} |" for code, r in sorted(said["responses"].items())
+            ]
+            lines += [""]
+    lines += ["# Bodies", ""]
+    for name, part in sorted(document["components"]["schemas"].items()):
+        lines += [f"## {name}", "", part.get("description", ""), "", "| field | type | meaning |", "|---|---|---|"]
+        needed = part.get("required", [])
+        for field, of in part["properties"].items():
+            optional = "" if field in needed else " (optional)"
+            lines.append(f"| `{field}` | {_http_type(of)}{optional} | {_cell(of.get('description', ''))} |")
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _openapi() -> dict[str, Any]:
+    import tempfile
+
+    from leastways.server import Service, ServiceConfig
+    from leastways.server.app import create_app
+
+    credit = lw.datasets.load_credit()
+    schema = credit.schema()
+    recourse = lw.Recourse(lambda frame: frame["age"] / 100, schema).fit(credit.train)
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:///{folder}/reference.db"
+        config = ServiceConfig("model", Path("schema"), Path("data"), database=database)
+        with Service(config, recourse, {"model": "", "schema": "", "data": ""}) as service:
+            return create_app(service).openapi()
+
+
+def _http_inputs(said: dict[str, Any]) -> list[str]:
+    """Return what a route takes: parameters, and the name of the body."""
+    lines = []
+    for given in said.get("parameters", []):
+        kind, optional = _http_type(given["schema"]), "" if given.get("required") else ", optional"
+        lines.append(f"- `{given['name']}` ({given['in']}, {kind}{optional}): {given.get('description', '')}")
+    body = said.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    return [*lines, *([f"- body: {_http_type(body)}"] if body else []), *([""] if lines or body else [])]
+
+
+def _http_body(response: dict[str, Any]) -> str:
+    content = next(iter(response.get("content", {}).values()), None)
+    return "" if content is None else _http_type(content["schema"])
+
+
+def _http_type(schema: dict[str, Any]) -> str:
+    """Say a JSON Schema in a few words, with links to the bodies it refers to."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    kinds = schema.get("anyOf")
+    if kinds:
+        return " or ".join(_http_type(kind) for kind in kinds)
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    kind = schema.get("type", "any")
+    named = " or ".join(kind) if isinstance(kind, list) else kind
+    return f"list of {_http_type(schema['items'])}" if kind == "array" else named
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "api.md": api_page,
+    "cli.md": cli_page,
+    "service-yaml.md": service_page,
+    "http.md": http_page,
+}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():

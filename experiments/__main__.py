@@ -1,7 +1,7 @@
 """The paper's tables and figures by one command.
 
     LEASTWAYS_DATA=folder python -m experiments run main --size smoke
-    LEASTWAYS_DATA=folder python -m experiments run --all --without dice
+    LEASTWAYS_DATA=folder python -m experiments run --all --own
     python -m experiments report --size paper --out docs/reproduction
     python -m experiments list
 
@@ -46,10 +46,12 @@ def _run(args: argparse.Namespace) -> int:
         raise SystemExit(
             f"{public[0]} is a public data set: set LEASTWAYS_DATA to its folder; see docs/how-to/data-sets.md."
         )
-    from experiments.runner import run  # late: it loads numba
+    from experiments.methods import NOT_OWN  # late: it loads numba
+    from experiments.runner import run
 
-    if args.without:
-        chosen = [only(e, [c.method for c in e.cells if c.method not in args.without], None) for e in chosen]
+    left_out = {*(args.without or ()), *(NOT_OWN if args.own else ())}
+    if left_out:
+        chosen = [only(e, [c.method for c in e.cells if c.method not in left_out], None) for e in chosen]
     failed = run(chosen, args.workers, args.results)
     if failed:
         print(
@@ -75,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--all", action="store_true", help="every experiment")
     run.add_argument("--methods", nargs="+", help="only these methods")
     run.add_argument("--without", nargs="+", help="not these methods")
+    run.add_argument("--own", action="store_true", help="only methods of leastways, not those it is compared with")
     run.add_argument("--data", nargs="+", help="only these data sets")
     run.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
     report.add_argument("--out", type=Path, default=Path("build/reproduction"), help="folder for the report")

@@ -37,23 +37,38 @@ def run_cell(cell: Cell) -> Outcome:
         return _oracle(where, truth, people)
     if cell.design == "study":
         return _study(cell, where, truth, people)
-    rec, fit_seconds = recourse(cell)
-    began = time.perf_counter()
-    plans = rec.recommend(people)
+    found = _searched(cell.search)
+    plans = found.plans
     facts = {
-        "fit_seconds": fit_seconds,
-        "seconds": time.perf_counter() - began,
+        "fit_seconds": found.fit_seconds,
+        "seconds": found.seconds,
         "people": len(people),
         "queries": int(plans.summary["queries"].sum()),
         "method_settings": plans.settings["method"],
         "model_path": plans.settings["model_path"],
     }
     if cell.design == "shift":
-        return Outcome(shifted_rows(plans, rec, where, people, cell.seed), facts)
+        return Outcome(shifted_rows(plans, recourse(cell)[0], where, people, cell.seed), facts)
     rows = _judged(plans, truth, where, people)
     if cell.design == "examples":
         facts["examples"] = _told(plans, truth, people)
     return Outcome(rows, facts)
+
+
+class _Searched(NamedTuple):
+    plans: lw.RecoursePlans
+    fit_seconds: float
+    seconds: float
+
+
+@lru_cache(maxsize=1)
+def _searched(cell: Cell) -> _Searched:
+    """Search once for cells that differ only in who judges; the runner hands them out together."""
+    people = chosen_people(place(cell.data, cell.model, cell.rows), cell.people)
+    rec, fit_seconds = recourse(cell)
+    began = time.perf_counter()
+    plans = rec.recommend(people)
+    return _Searched(plans, fit_seconds, time.perf_counter() - began)
 
 
 def _study(cell: Cell, where: Place, truth: lw.SimulatedPeople, people: pd.DataFrame) -> Outcome:

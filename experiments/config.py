@@ -38,6 +38,11 @@ class Cell:
     design: str = "plain"  # "plain", "shift", "examples" or "study" (of two methods, "one:other")
 
     @property
+    def search(self) -> Cell:
+        """The same search, whoever judges it."""
+        return replace(self, person_alpha=None)
+
+    @property
     def key(self) -> str:
         """A name for its files: readable, and different for every difference in settings."""
         digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]

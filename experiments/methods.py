@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import leastways as lw
+from experiments.whole_sets import WholeSets
 
 # As in the paper: any value of any feature is proposed, and gains are counted as its table does.
 _PAPER: dict[str, Any] = {
@@ -28,9 +29,25 @@ _PARTS: dict[str, Any] = {
     f"guided-no-{part.replace('_', '-')}": lw.Guided(without=(part,))
     for part in ("first_moves", "aim", "surrogate", "steps", "gains", "swaps")
 }
-_METHODS = _PAPER | _OURS | _PARTS
+# The paper's searches with the paper's sets, to show what its measures of sets tell of.
+_WHOLE: dict[str, Any] = {
+    "random-whole": WholeSets("random"),
+    "ls-emc-whole": WholeSets("emc"),
+    "ls-sparsity-whole": WholeSets("sparsity"),
+    "ls-proximity-whole": WholeSets("proximity"),
+    "ls-diversity-whole": WholeSets("diversity"),
+    "cols-whole": WholeSets("cols"),
+    "cols-whole-released": WholeSets("cols", released=True),
+    "pcols-whole": WholeSets("cols", runs=5),
+    "pcols-whole-released": WholeSets("cols", runs=5, released=True),
+    "cols-whole-released-two": WholeSets("cols", released=True, exactly_two=True),
+    "ls-emc-whole-two": WholeSets("emc", exactly_two=True),
+}
+# DICE as dice-ml begins it: beside the person.
+_DICE: dict[str, Any] = {"dice-near": lw.Dice(begin="near")}
+_METHODS = _PAPER | _OURS | _PARTS | _WHOLE | _DICE
 
-NEEDS_GRADIENTS = ("dice",)
+NEEDS_GRADIENTS = ("dice", "dice-near")
 ORACLE = "oracle"
 
 # The row of the paper's tables that a method belongs to.
@@ -43,6 +60,13 @@ PAPER_ROW = {
     "cols-paper": "COLS",
     "pcols-paper": "P-COLS",
 }
+
+# The same method with the paper's sets.
+WHOLE_OF = {f"{name}-paper": f"{name}-whole" for name in ("random", "cols", "pcols")} | {
+    f"ls-{objective}-paper": f"ls-{objective}-whole" for objective in ("emc", "sparsity", "proximity", "diversity")
+}
+# What `run --own` leaves out: published methods, comparisons with them, and the paper's sets.
+NOT_OWN = ("dice", "dice-near", "dice-genetic", "face-eps", "face-knn", "ar", "cols-paper:ar", "guided:ar", *_WHOLE)
 
 
 def method_of(name: str) -> Any:

@@ -35,14 +35,19 @@ def train(data: Dataset, name: str, rows: int | None = None) -> Trained:
     """Fit a model on the training rows; the same one every time."""
     if name not in MODELS:
         raise SystemExit(f"no model {name!r}; known: own, {', '.join(MODELS)}.")
-    text = make_column_selector(dtype_exclude="number")
-    coded = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    model = make_pipeline(make_column_transformer((coded, text), remainder=MinMaxScaler()), _estimator(name))
+    model = pipeline(_estimator(name))
     seen = some_rows(data.train, rows)
     model.fit(seen[data.features], (seen[data.target] == data.favourable).astype(int))
     unseen = data.validation if data.validation is not None else data.frame.drop(index=data.train.index)
     wanted = (unseen[data.target] == data.favourable).astype(int)
     return Trained(model, float((model.predict(unseen[data.features]) == wanted).mean()))
+
+
+def pipeline(estimator: Any) -> Pipeline:
+    """Return an estimator behind the encoding of raw rows."""
+    text = make_column_selector(dtype_exclude="number")
+    coded = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(make_column_transformer((coded, text), remainder=MinMaxScaler()), estimator)
 
 
 def _estimator(name: str) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -25,3 +27,10 @@ def figures(name: str, data: str, method: str | None) -> dict[str, float]:
         return {}
     row = mine.iloc[0]
     return {m: float(row[m]) for m in MEASURES if m in row.index and pd.notna(row[m])}
+
+
+def table_for(settings: Mapping[str, Any], data: str, model: str) -> str | None:
+    """Return which of the paper's tables an experiment's results on some data and model belong beside."""
+    tables = settings.get("paper", {})
+    found: str | None = tables.get(f"{data}/{model}", tables.get(model))
+    return found

@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -63,6 +63,12 @@ class Store:
         """Keep what went wrong; a later run tries again."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.manifest.setdefault("failures", {})[cell.key] = {"settings": asdict(cell), "error": error}
+        self._write()
+
+    def note_run(self, seconds: float, workers: int, cells: int, methods: Sequence[str]) -> None:
+        """Keep what a whole run took, by the clock."""
+        done = {"seconds": round(seconds, 1), "workers": workers, "cells": cells, "methods": list(methods)}
+        self.manifest.setdefault("runs", []).append({**done, "made": stamp()})
         self._write()
 
     def rows(self, cell: Cell) -> pd.DataFrame:

@@ -26,6 +26,7 @@ ROOMS = (
     "plans",
     "recourse",
     "metrics",
+    "audit",
     "datasets",
     "report",
     "study",
@@ -63,9 +64,9 @@ def room_of(path: Path) -> str:
 def test_rooms_import_only_from_rooms_above(path: Path) -> None:
     own = room_of(path)
     assert own in ROOMS, f"{own} is not a known room: add it to the list where it belongs"
-    # public names that a room takes from the package itself live in some room: only the cli may be so lazy
+    # public names that a room takes from the package itself live in some room: only the last ones may be so lazy
     below = {r for r in imports_of(path) if r not in ROOMS or ROOMS.index(r) > ROOMS.index(own)}
-    if own in ("cli", "report", "study"):
+    if own in ("cli", "report", "study", "server"):
         below = {r for r in below if r in ROOMS}
     assert not below, f"{path.name} ({own}) imports from {sorted(below)}, which lie below it"
 
@@ -110,6 +111,11 @@ EXTRAS = (
     "onnx",
     "statsmodels",
     "dice_ml",
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
 )
 
 

@@ -84,13 +84,20 @@ def show(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     return [_table(*key, [g for g in data["groups"] if (g["data"], g["model"], g["group"]) == key]) for key in keys]
 
 
+def papers_rows(found: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the paper's rows for a method and a pair of groups, by its letter for each; empty where it has none."""
+    paper = published.table("fairness")
+    mine = (paper["group"] == found["group"]) & (paper["method"] == PAPER_ROW.get(found["method"]))
+    theirs: pd.DataFrame = paper[mine]
+    same = found["data"] == "adult_binary" and found["model"] == "own"
+    return theirs.set_index("member") if same else theirs.iloc[:0]
+
+
 def _table(data: str, model: str, group: str, found: list[Mapping[str, Any]]) -> Table:
     top, below = PAIRS[group]
-    paper = published.table("fairness")
     lines = []
     for g in found:
-        theirs = paper[(paper["group"] == group) & (paper["method"] == PAPER_ROW.get(g["method"]))]
-        theirs = theirs.set_index("member") if data == "adult_binary" and model == "own" else theirs.iloc[:0]
+        theirs = papers_rows(g)
         line = [g["method"]]
         for member, (_, letter) in zip(g["members"], (top, below), strict=True):
             for measure in ("FS@1", "Cov"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,10 +68,14 @@ def heat_map(
 ) -> Figure:
     """Draw a grid of numbers, each written in its square."""
     drawing, ax = plt.subplots(figsize=(5.6, 4.6), layout="constrained")
-    image = ax.imshow(values, origin="lower", cmap="cividis", vmin=0, vmax=100)
+    known = [v for line in values for v in line if not math.isnan(v)]
+    low = 10 * math.floor(min(known, default=0) / 10)  # whole tens around the numbers: small differences can be seen
+    high = max(10 * math.ceil(max(known, default=100) / 10), low + 10)
+    image = ax.imshow(values, origin="lower", cmap="cividis", vmin=low, vmax=high)
     for row, line in enumerate(values):
         for column, value in enumerate(line):
-            ax.text(column, row, f"{value:.0f}", ha="center", va="center", color="black" if value > 55 else "white")
+            ink = "black" if value > (low + high) / 2 else "white"
+            ax.text(column, row, f"{value:.0f}", ha="center", va="center", color=ink)
     labels = [f"{t:g}" for t in ticks]
     ax.set_xticks(range(len(ticks)), labels)
     ax.set_yticks(range(len(ticks)), labels)

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import published
 from experiments.config import Experiment
-from experiments.methods import ORACLE, PAPER_ROW
+from experiments.methods import ORACLE, PAPER_ROW, WHOLE_OF
 from experiments.report.layout import Table
 from experiments.report.summary import MEASURES, collect_cells, grouped, mean_of, shown
 from experiments.store import Store
@@ -30,7 +30,7 @@ def collect(experiment: Experiment, store: Store) -> dict[str, Any]:
 def measures(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show the measures of each method, a table for each data set and model."""
     return [
-        _measures(f"{name}, {_model(model)}", found, settings.get("paper", {}).get(model), _by(found))
+        _measures(f"{name}, {_model(model)}", found, published.table_for(settings, name, model), _by(found))
         for (name, model), found in grouped(data["cells"], "data", "model").items()
     ]
 
@@ -41,8 +41,21 @@ def ablation(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table
     rest = [c for c in data["cells"] if c not in parts]
     return [
         _measures("Search and objective", rest, "ablation", ("method", "budget"), ABLATION_ROW),
-        _measures("Guided search, a part at a time", parts, None, ("method", "budget")),
+        _measures("Guided search, a part at a time", parts, None, ("method", "budget"), oracle=rest),
     ]
+
+
+def sets(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
+    """Show the paper's searches with its sets (-whole) beside its figures, and ours beside both."""
+    out = []
+    for (name, model, budget), found in grouped(data["cells"], "data", "model", "budget").items():
+        ablated = any(c["settings"]["method"].startswith("ls-") for c in found)
+        rows = ABLATION_ROW if ablated else PAPER_ROW
+        both = rows | {WHOLE_OF[m]: row for m, row in rows.items() if m in WHOLE_OF}
+        both |= {m + part: row for part in ("-released", "-two", "-released-two") for m, row in both.items()}
+        paper = "ablation" if ablated else published.table_for(settings, name, model)
+        out.append(_measures(f"{name}, {_model(model)}, B {budget}", found, paper, ("method",), both))
+    return out
 
 
 def _by(found: Found) -> tuple[str, ...]:
@@ -56,14 +69,21 @@ def _model(name: str) -> str:
 
 
 def _measures(
-    title: str, found: Found, paper: str | None, by: tuple[str, ...], rows: Mapping[str, str] = PAPER_ROW
+    title: str,
+    found: Found,
+    paper: str | None,
+    by: tuple[str, ...],
+    rows: Mapping[str, str] = PAPER_ROW,
+    oracle: Found | None = None,  # where the oracle's cells are; None: among these
 ) -> Table:
     lines = []
-    best = {n: mean_of(g, "FS@1") for (n, m), g in grouped(found, "data", "method").items() if m == ORACLE}
+    yardsticks = grouped(found if oracle is None else oracle, "data", "method")
+    best = {n: mean_of(g, "FS@1") for (n, m), g in yardsticks.items() if m == ORACLE}
     for values, cells in grouped(found, *by).items():
         first = cells[0]["settings"]
         theirs = published.figures(paper, first["data"], rows.get(first["method"])) if paper else {}
-        line = [" ".join(_named(n, v) for n, v in zip(by, values, strict=True)), _size(cells)]
+        named = [_named(n, v) for n, v in zip(by, values, strict=True)]
+        line = [ORACLE if first["method"] == ORACLE else " ".join(named), _size(cells)]  # it has no budget
         line += [_beside(mean_of(cells, m), theirs.get(m), m) for m in MEASURES]
         most = best.get(first["data"])
         share = mean_of(cells, "FS@1")

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastways import datasets, metrics, population, study, testing
+    from leastways import audit, datasets, metrics, population, study, testing
     from leastways.baselines import ActionableRecourse, Dice, Face
     from leastways.costs import CostDistribution, Preferences
     from leastways.errors import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from leastways.metrics import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
     from leastways.models import AllOf, OnnxModel, TorchModel, load_model
-    from leastways.plans import Certificate, RecourseOption, RecoursePlan, RecoursePlans
+    from leastways.plans import Certificate, NearestMiss, RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
     from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
     from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, register_searcher
@@ -49,12 +49,12 @@ _HOMES = {
     ),
     "metrics": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
     "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
-    "plans": ("Certificate", "RecourseOption", "RecoursePlan", "RecoursePlans"),
+    "plans": ("Certificate", "NearestMiss", "RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
 }
-_ROOMS = ("datasets", "metrics", "population", "study", "testing")
+_ROOMS = ("audit", "datasets", "metrics", "population", "study", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -77,6 +77,7 @@ __all__ = [
     "LocalSearch",
     "MissingExtraError",
     "ModelError",
+    "NearestMiss",
     "OnnxModel",
     "OracleResult",
     "PreferenceError",
@@ -94,6 +95,7 @@ __all__ = [
     "SimulatedPeople",
     "TorchModel",
     "__version__",
+    "audit",
     "datasets",
     "evaluate",
     "load_model",

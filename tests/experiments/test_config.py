@@ -37,7 +37,7 @@ def test_every_setting_is_part_of_the_key(cell: Cell) -> None:
 
 def test_the_papers_experiments_are_all_there() -> None:
     wanted = ["main", "ablation", "fairness", "study", "alpha", "shift", "budget", "set-size", "samples", "examples"]
-    assert names() == [*wanted, "non-binary", "models", "credit", "timing"]
+    assert names() == [*wanted, "non-binary", "models", "credit", "timing", "sets"]
     for name in names():
         experiment = load(name, "paper")
         assert experiment.cells

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leastways.kernels import reference
-from leastways.kernels.permitted import permitted_states
+from leastways.kernels.permitted import permitted_rows, permitted_states
 from tests.worlds import make_problem, make_world
 
 
@@ -27,3 +27,23 @@ def test_states_are_permitted_as_the_twin_says(seed: int) -> None:
         np.testing.assert_array_equal(fits, fine & np.array(keep))
         some |= bool((fits & (codes != t.start[p]).any(axis=1)).any())
     assert some
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_many_people_are_permitted_as_each_persons_are(seed: int) -> None:
+    world = make_world(seed, n=40, directions=("any", "up", "down"))
+    problem, _ = make_problem(world, world.frame.head(6))
+    t, rules, draw = problem.samples.tables, problem.samples.rules, np.random.default_rng(seed)
+    people = np.sort(draw.integers(0, problem.n_people, 200))
+    codes = draw.integers(0, t.used[people], (200, t.start.shape[1]))
+    states = np.where(draw.random(codes.shape) < 0.7, t.start[people], codes).astype(np.int32)
+    fits = np.empty(200, np.bool_)
+    permitted_rows(rules, t.allowed, t.offsets, t.start, people, states, fits)
+    fine = t.allowed[people[:, None], t.offsets[:-1] + states].all(axis=1)
+    keep = [
+        reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), c.tolist())
+        for p, c in zip(people, states, strict=True)
+    ]
+    np.testing.assert_array_equal(fits, fine & np.array(keep))
+    assert fits.any()
+    assert not fits.all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from leastways.server.origin import fingerprints
 from leastways.server.plan_json import plan_to_text
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
-SMALL = {"n_options": 3, "budget": 60, "n_costs": 40}
+SMALL: dict[str, Any] = {"n_options": 3, "budget": 60, "n_costs": 40}
 LABELLED = TRAIN.assign(approved=(chance(TRAIN) >= 0.5).astype(int))
 BANK = Schema(SCHEMA.features, target="approved")
 
@@ -66,12 +67,18 @@ def serve(file: Path, recourse: Recourse, **changes: Any) -> Service:
     return Service(config, recourse, fingerprints(config, recourse.schema.to_yaml()))
 
 
+@lru_cache(maxsize=4)
+def app_of(service: Service) -> FastAPI:
+    """The app of a service; making one takes longer than asking it."""
+    return create_app(service)
+
+
 class Client:
     """Asks an app in this process, as a browser or a program would over HTTP."""
 
     def __init__(self, app: FastAPI | Service, key: str = "", host: str = "localhost") -> None:
-        self.app = create_app(app) if isinstance(app, Service) else app
-        self.headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.app = app_of(app) if isinstance(app, Service) else app
+        self.headers: dict[str, Any] = {"Authorization": f"Bearer {key}".encode()} if key else {}
         self.base = f"http://{host}"
 
     def request(self, method: str, path: str, headers: Mapping[str, str] | None = None, **more: Any) -> httpx.Response:

@@ -149,12 +149,12 @@ def test_a_browser_that_keeps_nothing(browser: Any, study: Study, tmp_path: Path
     assert tab.inner_text("#done") == "0 of 2 answered"
     tab.click("summary")
     tab.set_input_files("#load", path)
-    tab.wait_for_function("document.getElementById('loaded').textContent !== ''")
+    tab.wait_for_selector("#loaded:not(:empty)")
     assert tab.inner_text("#loaded") == "3 answers were taken from the file."
     assert tab.inner_text("#done") == "1 of 2 answered"
     (tmp_path / "other.json").write_text(path.read_text().replace('"ann"', '"bob"'))
     tab.set_input_files("#load", tmp_path / "other.json")
-    tab.wait_for_function("document.getElementById('loaded').className === 'bad'")
+    tab.wait_for_selector("#loaded.bad")
     assert "belongs to another form" in tab.inner_text("#loaded")
     context.close()
 

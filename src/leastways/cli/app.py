@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from leastways.cli.audit import audit
 from leastways.cli.demo import demo
 from leastways.cli.exits import MEANINGS
 from leastways.cli.explain import explain
@@ -56,6 +57,7 @@ app.command(epilog=MEANINGS)(demo)
 app.add_typer(schema_app, name="schema")
 app.command(epilog=MEANINGS)(recommend)
 app.command(epilog=MEANINGS)(explain)
+app.command(epilog=MEANINGS)(audit)
 app.add_typer(study_app, name="study")
 app.command(epilog=MEANINGS)(serve)
 app.add_typer(keys_app, name="keys")

@@ -14,16 +14,27 @@ if TYPE_CHECKING:
     from leastways.cli.demo_run import DemoRun
 
 _SHOWN_OPTIONS = 4
+_PEOPLE = 50
 
 
 def demo(
-    people: Annotated[int, typer.Option(min=1, help="How many refused people get options.")] = 50,
+    people: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many refused people get options.", show_default="50; with --serve: all"),
+    ] = None,
     options: Annotated[int, typer.Option(min=1, help="Options per person, at most.")] = 6,
     budget: Annotated[int, typer.Option(min=1, help="Rows per person that the model is asked about, at most.")] = 200,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the results.")] = Path(
         "leastways-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same people, same plans.")] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the pages for these people and for an auditor.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="With --serve: the port on this computer; 0: any free one.")
+    ] = 8000,
+    opens: Annotated[bool, typer.Option("--open/--no-open", help="With --serve: open the browser.")] = True,
     as_json: JsonFlag = False,
 ) -> None:
     """See it work: train a model on built-in loan data, and find options for people whom it refuses.
@@ -34,18 +45,28 @@ def demo(
     The first run takes up to a minute longer: the search is then
     compiled for this machine.
 
+    With --serve it writes nothing, but opens the pages that refused
+    people and an auditor would use, until Ctrl-C.
+
     \b
     Examples:
       leastways demo
       leastways demo --people 200 --budget 1000 --out my-demo --seed 7
       leastways demo --json
+      leastways demo --serve
+      leastways demo --serve --port 8080 --no-open
     """
     with errors_shown(as_json):
+        if serve:
+            from leastways.cli.demo_serve import DemoSettings, serve_demo
+
+            serve_demo(DemoSettings(people, options, budget, seed, port, opens, as_json))
+            return
         from leastways.cli.demo_run import check_folder, run_demo, write_results
 
         check_folder(out)
         with progress_bar("finding options (a first run also compiles)") as progress:
-            run = run_demo(people, options, budget, seed, progress)
+            run = run_demo(people or _PEOPLE, options, budget, seed, progress)
         report, plans = write_results(run, out)
         if as_json:
             print_json(_as_dict(run, report, plans))

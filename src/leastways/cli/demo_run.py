@@ -25,7 +25,7 @@ from leastways.report import Totals, write_report
 from leastways.report.totals import Judged
 from leastways.schema import Schema
 
-_COSTS = 500
+COSTS = 500  # cost functions drawn for each person
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def run_demo(people: int, options: int, budget: int, seed: int, progress: Callab
         schema,
         n_options=options,
         budget=budget,
-        n_costs=_COSTS,
+        n_costs=COSTS,
         target=credit.favourable,
         random_state=seed,
     ).fit(credit.train)

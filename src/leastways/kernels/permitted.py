@@ -10,6 +10,19 @@ from leastways.kernels.rules import RuleTables, meets_rules
 
 
 @lean
+def _values_fit(
+    allowed: NDArray[np.bool_],  # [V] the person's slots
+    offsets: NDArray[np.int64],  # [F + 1]
+    codes: NDArray[np.int32],  # [F]
+) -> bool:
+    """Whether every value is one the person may move to."""
+    for f in range(codes.shape[0]):
+        if not allowed[offsets[f] + codes[f]]:
+            return False
+    return True
+
+
+@lean
 def permitted_states(
     rules: RuleTables,
     allowed: NDArray[np.bool_],  # [V] the person's slots
@@ -22,10 +35,21 @@ def permitted_states(
 ) -> None:
     """Mark the states with permitted values, and those of them that break no rule."""
     for r in range(codes.shape[0]):
-        fine = True
-        for f in range(codes.shape[1]):
-            if not allowed[offsets[f] + codes[r, f]]:
-                fine = False
-                break
-        values_fit[r] = fine
-        fits[r] = fine and meets_rules(rules, offsets, p, start, codes[r])
+        values_fit[r] = _values_fit(allowed, offsets, codes[r])
+        fits[r] = values_fit[r] and meets_rules(rules, offsets, p, start, codes[r])
+
+
+@lean
+def permitted_rows(
+    rules: RuleTables,
+    allowed: NDArray[np.bool_],  # [P, V]
+    offsets: NDArray[np.int64],  # [F + 1]
+    start: NDArray[np.int32],  # [P, F]
+    people: NDArray[np.int64],  # [R] whose row it is
+    codes: NDArray[np.int32],  # [R, F]
+    fits: NDArray[np.bool_],  # [R] written
+) -> None:
+    """Mark the rows, each of its own person, that the person may be led to."""
+    for r in range(codes.shape[0]):
+        p = people[r]
+        fits[r] = _values_fit(allowed[p], offsets, codes[r]) and meets_rules(rules, offsets, p, start[p], codes[r])

@@ -33,6 +33,7 @@ FIGURES = (
     "best_for",
 )  # columns of `options` beside person, option and features
 SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
+_IF_ANY = ("certificates", "nearest_misses")  # tables that a file has only if they hold something
 _FORMAT, _VERSION = "leastways plans", 1
 
 
@@ -46,6 +47,15 @@ class RecourseOption:
     probability: float
     expected_cost: float
     best_for: float
+
+
+@dataclass(frozen=True)
+class NearestMiss:
+    """For someone to whom nothing can be offered: the state that came closest to a yes, of those that were asked."""
+
+    values: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,7 @@ class RecoursePlan:
     satisfied: float
     queries: int
     certificate: Certificate | None = None
+    nearest_miss: NearestMiss | None = None
 
     def to_text(self) -> str:
         """Write the plan as a person would want to read it."""
@@ -83,11 +94,19 @@ class RecoursePlan:
                 f"\nAt least one option is open to {self.covered:.0%} of plausible preferences, "
                 f"and cheap (cost below 1) for {self.satisfied:.0%}."
             )
+        if self.nearest_miss is not None:
+            lines.append(f"\nThe nearest miss: with these changes the chance is {self.nearest_miss.probability:.0%}.")
+            lines.extend(f"  - {change.text}" for change in self.nearest_miss.changes)
         if self.certificate is not None:
             lines.append(self.certificate.to_text(any_options=bool(self.options)))
         return "\n".join(lines)
 
     __str__ = to_text
+
+
+def _no_misses(schema: Schema) -> pd.DataFrame:
+    """Return the table of plans in which nobody came close without getting an option."""
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in ("person", *schema.names, "probability")})
 
 
 class RecoursePlans:
@@ -108,6 +127,8 @@ class RecoursePlans:
         What the model was asked when it failed: person, error, the features.
     settings : dict
         How the plans were made.
+    nearest_misses : DataFrame
+        A row per person who got no option but came closer to a yes: person, every feature's value, probability.
     certificates : DataFrame
         How far the plans of some people are from the best possible, a row each: what `Certificate` holds. Empty until
         `Recourse.certify` fills it.
@@ -122,6 +143,7 @@ class RecoursePlans:
         failed_rows: pd.DataFrame,
         settings: Mapping[str, Any],
         certificates: pd.DataFrame | None = None,
+        nearest_misses: pd.DataFrame | None = None,
     ) -> None:
         self.schema = schema
         self.people = people
@@ -130,6 +152,7 @@ class RecoursePlans:
         self.failed_rows = failed_rows
         self.settings = dict(settings)
         self.certificates = no_certificates(people.index) if certificates is None else certificates
+        self.nearest_misses = _no_misses(schema) if nearest_misses is None else nearest_misses
 
     def __len__(self) -> int:
         return len(self.summary)
@@ -148,7 +171,7 @@ class RecoursePlans:
             and self.settings == other.settings
             and all(
                 getattr(self, name).equals(getattr(other, name))
-                for name in ("people", "summary", "options", "failed_rows", "certificates")
+                for name in ("people", "summary", "options", "failed_rows", *_IF_ANY)
             )
         )
 
@@ -210,7 +233,16 @@ class RecoursePlans:
             satisfied=float(row["satisfied"]),
             queries=int(row["queries"]),
             certificate=self._certificate(label),
+            nearest_miss=self._nearest_miss(label, state),
         )
+
+    def _nearest_miss(self, label: Any, state: Mapping[str, Any]) -> NearestMiss | None:
+        mine = self.nearest_misses[self.nearest_misses["person"] == label]
+        if not len(mine):
+            return None
+        record = mine.to_dict("records")[0]
+        values = {n: plain(record[n]) for n in self.schema.names}
+        return NearestMiss(values, changes_of(self.schema, state, values), float(record["probability"]))
 
     def _certificate(self, label: Any) -> Certificate | None:
         if label not in self.certificates.index:
@@ -225,7 +257,7 @@ class RecoursePlans:
         both = pd.concat([part for part in (kept, certificates) if len(part)] or [certificates])
         ordered = both.loc[self.summary.index[self.summary.index.isin(both.index)]]
         tables = (self.people, self.summary, self.options, self.failed_rows)
-        return RecoursePlans(self.schema, *tables, self.settings, ordered)
+        return RecoursePlans(self.schema, *tables, self.settings, ordered, self.nearest_misses)
 
     def _option(self, record: Mapping[Any, Any], state: Mapping[str, Any]) -> RecourseOption:
         values = {n: plain(record[n]) for n in self.schema.names}
@@ -249,7 +281,7 @@ class RecoursePlans:
 
         Only what JSON has no form for in a row that could not be used (a list, say) comes back as its text.
         """
-        names = ["people", "summary", "options", "failed_rows", *(["certificates"] if len(self.certificates) else [])]
+        names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if len(getattr(self, n)))]
         head = {"format": _FORMAT, "version": _VERSION, "settings": self.settings, "schema": self.schema.to_yaml()}
         tables = {name: frame_to_json(getattr(self, name)) for name in names}
         text = json.dumps(head | tables, allow_nan=False, ensure_ascii=False)
@@ -273,7 +305,7 @@ class RecoursePlans:
         if data.get("version") != _VERSION:
             raise DataError(f"{where} has version {data.get('version')!r}; this release reads {_VERSION}.")
         try:
-            names = ["people", "summary", "options", "failed_rows", *(n for n in ("certificates",) if n in data)]
+            names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if n in data)]
             frames = {n: frame_from_json(data[n]) for n in names}
             return cls(Schema.from_yaml(data["schema"]), settings=data["settings"], **frames)
         except (KeyError, TypeError, ValueError) as error:

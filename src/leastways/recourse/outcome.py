@@ -35,6 +35,8 @@ class Outcome:
     option_probability: NDArray[np.float64]  # [P, N]
     expected: NDArray[np.float64]  # [P, N]
     best_for: NDArray[np.float64]  # [P, N]
+    miss_codes: NDArray[np.int32]  # [P, F] the nearest miss of those who got nothing
+    miss_probability: NDArray[np.float64]  # [P] NaN: there is none
     failures: dict[int, ModelError]
 
     @classmethod
@@ -54,6 +56,8 @@ class Outcome:
             np.zeros((P, N)),
             np.zeros((P, N)),
             np.zeros((P, N)),
+            np.zeros((P, F), np.int32),
+            np.full(P, np.nan),
             {},
         )
 
@@ -82,6 +86,9 @@ class Outcome:
         self.codes[rows] = chosen.codes
         self.option_probability[rows] = chosen.probability
         self.status[rows] = np.where(chosen.n > 0, "found", np.where(stuck, "none_exists", "none_found"))
+        missed = result.misses.known & (chosen.n == 0)
+        self.miss_codes[rows[missed]] = result.misses.codes[missed]
+        self.miss_probability[rows[missed]] = result.misses.probability[missed]
         for place, text in result.reasons.items():
             self.reason[rows[place]] = text
         self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
@@ -118,6 +125,7 @@ def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[
         options=_options(schema, crowd, outcome),
         failed_rows=_failed_rows(schema, crowd, outcome),
         settings=settings,
+        nearest_misses=_nearest_misses(schema, crowd, outcome),
     )
 
 
@@ -162,6 +170,21 @@ def _options(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
             "probability": outcome.option_probability[person, option],
             "expected_cost": outcome.expected[person, option],
             "best_for": outcome.best_for[person, option],
+        },
+        copy=False,
+    )
+
+
+def _nearest_misses(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame | None:
+    """One row per person to whom nothing can be offered, but who came closer to a yes than they are now."""
+    people = np.flatnonzero(~np.isnan(outcome.miss_probability))
+    if not len(people):
+        return None
+    return pd.DataFrame(
+        {
+            "person": crowd.encoded.index[people],
+            **schema.decode_columns(outcome.miss_codes[people], crowd.encoded, people),
+            "probability": outcome.miss_probability[people],
         },
         copy=False,
     )

@@ -13,6 +13,9 @@ from leastways._extras import require
 # page: variables, so that a page in dark colours can choose lighter ones.
 INK, FAINT, ONE, TWO = "#1b1f24", "#d0d7de", "#0072b2", "#d55e00"
 _IN_PAGE = {INK: "currentColor", FAINT: "var(--faint)", ONE: "var(--one)", TWO: "var(--two)"}
+# More of the same authors' colours, for as many lines as one picture can hold; a page may name others.
+LINES = (ONE, TWO, "#009e73", "#cc79a7", "#a6761d", "#666666")
+_IN_PAGE |= {colour: f"var(--line-{place}, {colour})" for place, colour in enumerate(LINES) if place > 1}
 
 STYLE: dict[str, Any] = {
     "axes.edgecolor": INK,
@@ -58,3 +61,23 @@ def inline_svg(figure: Any, name: str, alt: str) -> str:
         f'<svg {space} {view[0]} role="img" aria-labelledby="{name}-alt">'
         f'<title id="{name}-alt">{escape(alt)}</title>{body.strip()}'
     )
+
+
+def without_styles(svg: str) -> str:
+    """Return an inline drawing whose looks are plain attributes: a page may then forbid styles that stand in it."""
+    text = re.sub(r"<style\b.*?</style>", "", svg, flags=re.DOTALL)
+    text = re.sub(r'style="([^"]*)"', lambda found: _attributes(found[1]), text)
+    return text.replace("<svg ", '<svg stroke-linejoin="round" stroke-linecap="butt" ', 1)
+
+
+def _attributes(style: str) -> str:
+    """Turn `fill: none; stroke-width: 2` into attributes. The font is the page's: only its size and weight stay."""
+    found = dict(part.split(":", 1) for part in style.split(";") if ":" in part)
+    pairs = {name.strip(): value.strip() for name, value in found.items()}
+    short = pairs.pop("font", "")
+    if size := re.search(r"[\d.]+px", short):
+        pairs["font-size"] = size[0]
+    if weight := re.match(r"\s*(bold|[1-9]00)\b", short):
+        pairs["font-weight"] = weight[1]
+    pairs.pop("font-family", None)
+    return " ".join(f'{name}="{value}"' for name, value in pairs.items())

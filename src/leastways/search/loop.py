@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leastways.errors import ModelError, SearcherError
 from leastways.search.base import Account, Accounting, Chosen, Problem, Questions, Run, Searcher
+from leastways.search.nearest import NearestMisses
 
 # Rows in, P(target) per row and the people whose rows the model failed on out.
 Judge = Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]
@@ -27,6 +28,7 @@ class SearchResult:
     failures: dict[int, ModelError]
     cut_short: NDArray[np.bool_]  # [P] who had more to ask when the time was up
     reasons: Mapping[int, str]  # what the method says of people who got nothing, or less
+    misses: NearestMisses  # how close those came who got nothing
 
 
 def run_search(
@@ -48,6 +50,7 @@ def run_search(
     total = np.zeros(problem.n_people, np.int64)
     failures: dict[int, ModelError] = {}
     cut_short = np.zeros(problem.n_people, np.bool_)
+    misses = NearestMisses.of(problem)
     rounds = 0
     while left.any():
         questions = run.ask(left.copy())
@@ -61,7 +64,9 @@ def run_search(
             break
         probability, failed = judge(questions)
         lost = np.isin(questions.people, list(failed))
-        run.tell(questions, np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold))
+        told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold)
+        run.tell(questions, told, accepted)
+        misses.note(questions, told, accepted)
         left -= asked
         left[list(failed)] = 0  # the model fails on them: they keep what they have
         total += asked
@@ -80,6 +85,7 @@ def run_search(
         failures=failures,
         cut_short=cut_short | account.cut_short,
         reasons=account.reasons,
+        misses=misses,
     )
 
 

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from datetime import UTC, datetime
 from typing import Any
 
 from leastways.errors import LeastwaysError
-from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, StoreDown
+from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, StoreDown, TooLate
 from leastways.server.service import Service
+from leastways.server.waiting import heard
 
 
 class Audits:
-    """Runs one audit at a time."""
+    """Runs one audit at a time, in a thread of its own."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._turn = threading.Lock()
 
-    def __call__(self, by: list[str], since: datetime | None, until: datetime | None, **filters: Any) -> dict[str, Any]:
-        """Return an audit as plain values."""
+    async def __call__(
+        self, by: list[str], since: datetime | None, until: datetime | None, **filters: Any
+    ) -> dict[str, Any]:
+        """Return an audit as plain values; `TooLate` after the time that a request may take."""
         if not self._turn.acquire(blocking=False):
             raise Busy("another audit is being made.", 5)
+        seconds = self._service.config.limits.request_seconds
+        work = asyncio.ensure_future(asyncio.to_thread(self._make, by, in_utc(since), in_utc(until), filters))
+        work.add_done_callback(heard)
         try:
-            audit = self._service.audit(by, since=in_utc(since), until=in_utc(until), **filters)
+            return await asyncio.wait_for(asyncio.shield(work), seconds)
+        except TimeoutError:
+            raise TooLate(f"the audit was not ready within {seconds:g} seconds; try a shorter span of time.") from None
+
+    def _make(
+        self, by: list[str], since: datetime | None, until: datetime | None, filters: dict[str, Any]
+    ) -> dict[str, Any]:
+        try:
+            audit = self._service.audit(by, since=since, until=until, **filters)
         except (InputRefused, NotKnown, StoreDown):
             raise
         except LeastwaysError as error:  # what the audit itself finds wrong is about the columns to group by

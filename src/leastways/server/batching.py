@@ -85,6 +85,11 @@ class Batcher:
         """How many people of requests are waiting."""
         return self._waiting
 
+    def check_room(self, people: int) -> None:
+        """Raise `Busy` where so many more may not wait."""
+        if self._waiting and self._waiting + people > self._limit:
+            raise Busy(f"{self._waiting} people are waiting already.", self._retry_after())
+
     def submit(self, ticket: Ticket, patient: bool = False) -> Ticket:
         """Queue a request, or a part of a job (`patient`); `Busy` at once where too many are waiting."""
         with self._changed:
@@ -93,8 +98,7 @@ class Batcher:
             if patient:
                 self._jobs.append(ticket)
             else:
-                if self._waiting and self._waiting + len(ticket.asks) > self._limit:
-                    raise Busy(f"{self._waiting} people are waiting already.", self._retry_after())
+                self.check_room(len(ticket.asks))
                 self._requests.append(ticket)
                 self._waiting += len(ticket.asks)
             self._changed.notify_all()

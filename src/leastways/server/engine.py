@@ -66,8 +66,13 @@ def reading(engine: Engine) -> Iterator[Session]:
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
     """Open a session whose work is committed at the end, whole or not at all."""
-    with database_errors(), Session(engine.execution_options(**{_WRITES: True})) as session, session.begin():
+    with database_errors(), Session(for_writing(engine)) as session, session.begin():
         yield session
+
+
+def for_writing(engine: Engine) -> Engine:
+    """Return the same engine, for transactions that are going to write."""
+    return engine.execution_options(**{_WRITES: True})
 
 
 @contextmanager

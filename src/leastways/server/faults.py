@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,3 +52,12 @@ class StoreDown(LeastwaysError, RuntimeError):
 
 class Closing(LeastwaysError, RuntimeError):
     """The service is shutting down and takes nothing new."""
+
+
+def without_contents(error: BaseException) -> str:
+    """Describe an error by its type and where it happened: its message may quote what a person sent."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames[-12:]))
+    cause = error.__cause__ or error.__context__
+    more = f"; because of {without_contents(cause)}" if cause is not None and cause is not error else ""
+    return f"{type(error).__name__} at {places}{more}"

@@ -24,6 +24,8 @@ from leastways.server.problems import problem, problem_of
 from leastways.server.rates import Rates
 from leastways.server.service import Service
 
+_CROWDED = "/v1/recourse"  # where the queue begins
+
 access = logging.getLogger("leastways.access")
 
 HEADERS = {
@@ -45,6 +47,7 @@ class Guards:
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
+        self._service = service
         self._keys = service.keys
         self._limits = service.config.limits
         self._rates = Rates(self._limits.requests_per_second, self._limits.burst)
@@ -94,7 +97,10 @@ class Guards:
         refusal = await self._identify(scope, headers)
         if refusal is not None:
             return refusal, receive
-        return await self._read_body(headers, receive)
+        refusal, receive = await self._read_body(headers, receive)
+        if refusal is None and scope["method"] == "POST" and scope["path"] == _CROWDED:
+            self._service.check_room(1)  # raises; being sent away must cost less than being answered
+        return refusal, receive
 
     def _knows_host(self, host: str) -> bool:
         name = host.rsplit("]", 1)[0] + "]" if host.startswith("[") else host.partition(":")[0]

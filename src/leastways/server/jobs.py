@@ -20,7 +20,7 @@ from leastways.errors import ModelError
 from leastways.server.answers import JobState
 from leastways.server.batching import Batcher, Ticket
 from leastways.server.engine import reading, writing
-from leastways.server.faults import Closing, NotKnown, StoreDown
+from leastways.server.faults import Closing, NotKnown, StoreDown, without_contents
 from leastways.server.solving import Ask, ask_of_record
 from leastways.server.store import NewPerson, now
 from leastways.server.tables import JobRow, PersonRow, WaitingRow
@@ -75,12 +75,10 @@ class JobStore:
             session.execute(update(JobRow).where(JobRow.state == "failed").values(state="queued", error=""))
 
     def claim(self, owner: str) -> str | None:
-        """Take the oldest job that nobody works on."""
+        """Take the oldest job that nobody works on; one that is ours was left when the database went away."""
         moment = now()
-        free = or_(
-            JobRow.state == "queued",
-            and_(JobRow.state == "running", or_(JobRow.lease_until.is_(None), JobRow.lease_until < moment)),
-        )
+        left = or_(JobRow.lease_until.is_(None), JobRow.lease_until < moment, JobRow.owner == owner)
+        free = or_(JobRow.state == "queued", and_(JobRow.state == "running", left))
         with reading(self._engine) as session:
             candidates = list(session.scalars(select(JobRow.id).where(free).order_by(JobRow.created).limit(5)))
         for job_id in candidates:
@@ -160,6 +158,8 @@ class JobRunner:
                     continue
             except StoreDown as error:
                 log.warning("jobs: %s", error)  # they are where they were; the next look may find the database back
+            except Exception as error:  # a fault of ours: others still get their turn
+                log.error("jobs: fault: %s", without_contents(error))
             self._wake.wait(_LOOK_EVERY)
             self._wake.clear()
 
@@ -173,10 +173,17 @@ class JobRunner:
                 self._batcher.submit(Ticket(asks), patient=True).future.result()
             except Closing:
                 break
+            except NotKnown:
+                continue  # all of them were erased, or another process was faster
             except ModelError:
                 text = f"the model failed on {len(asks)} people in a row; those answered before are kept."
                 self._jobs.end(job_id, self._owner, "failed", text)
                 return
+            except StoreDown:
+                raise
+            except Exception:
+                self._jobs.end(job_id, self._owner, "failed", "a fault in the service; it was logged.")
+                raise
             if not self._jobs.renew(job_id, self._owner):
                 return  # it took longer than the lease, and somebody else went on
         self._jobs.end(job_id, self._owner, "queued")

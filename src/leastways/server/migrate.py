@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 from leastways.errors import SettingError
-from leastways.server.engine import database_errors
+from leastways.server.engine import database_errors, for_writing
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x6C656173  # any number: two processes that start together take turns
@@ -19,7 +19,7 @@ _LOCK = 0x6C656173  # any number: two processes that start together take turns
 
 def upgrade(engine: Engine, to: str = "head") -> None:
     """Take every step that is missing, in one transaction."""
-    with database_errors(), engine.begin() as connection:
+    with database_errors(), for_writing(engine).begin() as connection:
         _take_turns(connection)
         _refuse_newer(connection)
         command.upgrade(_config(connection), to)
@@ -27,7 +27,7 @@ def upgrade(engine: Engine, to: str = "head") -> None:
 
 def downgrade(engine: Engine, to: str) -> None:
     """Take steps back."""
-    with database_errors(), engine.begin() as connection:
+    with database_errors(), for_writing(engine).begin() as connection:
         _take_turns(connection)
         _refuse_newer(connection)
         command.downgrade(_config(connection), to)

@@ -25,6 +25,8 @@ def describe_people(app: FastAPI, service: Service) -> None:
             parts = document["components"]["schemas"]
             parts["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
             parts |= parts["Problem"].pop("$defs", {})
+            if not service.config.keys_required:
+                _make_keys_optional(document)
             people = parts["RecourseIn"]["properties"]["people"]
             people["maxItems"] = service.config.limits.rows
             parts["PersonIn"]["properties"] |= {
@@ -36,6 +38,14 @@ def describe_people(app: FastAPI, service: Service) -> None:
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _make_keys_optional(document: dict[str, Any]) -> None:
+    """Say that a request without a key will do."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            if "security" in operation:
+                operation["security"].append({})
 
 
 def state_schema(schema: Schema) -> dict[str, Any]:

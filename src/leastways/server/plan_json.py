@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from leastways.plans import Certificate, Change, RecourseOption, RecoursePlan
+from leastways.plans.plans import NearestMiss
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_HAS_NEAREST_MISS = any(f.name == "nearest_miss" for f in fields(RecoursePlan))
 
 
 def plan_to_text(plan: RecoursePlan) -> str:
     """Write a plan down, all but whose it is and their state, which are kept beside it."""
-    miss = getattr(plan, "nearest_miss", None)
     data = {
         "status": plan.status,
         "reason": plan.reason,
@@ -27,18 +26,15 @@ def plan_to_text(plan: RecoursePlan) -> str:
         "queries": plan.queries,
         "options": [_option(option) for option in plan.options],
         "certificate": None if plan.certificate is None else asdict(plan.certificate),
-        "nearest_miss": None if miss is None else _option(miss),
+        "nearest_miss": None if plan.nearest_miss is None else _state(plan.nearest_miss),
     }
-    return canonical(data)
+    return canonical(data, sort=False)  # in the order of the schema, in which it is also shown
 
 
 def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> RecoursePlan:
     """Read a plan that `plan_to_text` wrote."""
     data = json.loads(text)
-    more: dict[str, Any] = {}
-    if _HAS_NEAREST_MISS:
-        miss = data.get("nearest_miss")
-        more["nearest_miss"] = None if miss is None else _to_option(miss)
+    miss = data["nearest_miss"]
     return RecoursePlan(
         person=person,
         status=data["status"],
@@ -51,35 +47,36 @@ def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> Recourse
         satisfied=_float(data["satisfied"]),
         queries=data["queries"],
         certificate=None if data["certificate"] is None else Certificate(**data["certificate"]),
-        **more,
+        nearest_miss=None if miss is None else NearestMiss(**_to_state(miss)),
     )
 
 
 def canonical(data: object, sort: bool = True) -> str:
-    """Write JSON in the one form that is compared and hashed: keys sorted, ASCII only, numbers exact."""
+    """Write JSON in the one form that is compared and hashed: ASCII only, numbers exact, keys sorted or as they are."""
     return json.dumps(data, sort_keys=sort, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _option(option: RecourseOption) -> dict[str, Any]:
+def _state(state: RecourseOption | NearestMiss) -> dict[str, Any]:
     return {
-        "number": option.number,
-        "values": dict(option.values),
-        "changes": [[c.feature, c.before, c.after, c.text] for c in option.changes],
-        "probability": _number(option.probability),
-        "expected_cost": _number(option.expected_cost),
-        "best_for": _number(option.best_for),
+        "values": dict(state.values),
+        "changes": [[c.feature, c.before, c.after, c.text] for c in state.changes],
+        "probability": _number(state.probability),
     }
 
 
+def _to_state(data: Mapping[str, Any]) -> dict[str, Any]:
+    changes = tuple(Change(*change) for change in data["changes"])
+    return {"values": data["values"], "changes": changes, "probability": _float(data["probability"])}
+
+
+def _option(option: RecourseOption) -> dict[str, Any]:
+    figures = {"expected_cost": _number(option.expected_cost), "best_for": _number(option.best_for)}
+    return {"number": option.number} | _state(option) | figures
+
+
 def _to_option(data: Mapping[str, Any]) -> RecourseOption:
-    return RecourseOption(
-        data["number"],
-        data["values"],
-        tuple(Change(*change) for change in data["changes"]),
-        _float(data["probability"]),
-        _float(data["expected_cost"]),
-        _float(data["best_for"]),
-    )
+    expected_cost, best_for = _float(data["expected_cost"]), _float(data["best_for"])
+    return RecourseOption(number=data["number"], expected_cost=expected_cost, best_for=best_for, **_to_state(data))
 
 
 def _number(value: float) -> float | str:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from leastways.errors import LeastwaysError, ModelError
-from leastways.server.faults import Busy, Closing, FieldError, InputRefused, NotKnown, NotReady, StoreDown, TooLate
+from leastways.server.faults import (
+    Busy,
+    Closing,
+    FieldError,
+    InputRefused,
+    NotKnown,
+    NotReady,
+    StoreDown,
+    TooLate,
+    without_contents,
+)
 from leastways.server.inputs import pointer
 
 MEDIA_TYPE = "application/problem+json"
 _PREFIX = "urn:leastways:problem:"
+_MOST_ERRORS = 100  # that are listed; a batch may have very many
 _RETRY_STORE = 5  # seconds after which a database may be back
 
 log = logging.getLogger("leastways.server")
@@ -70,19 +80,22 @@ def problem(
     detail: str,
     errors: Sequence[FieldError] = (),
     headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
+) -> Response:
     """Return a problem as a response."""
     body: dict[str, Any] = {"type": _PREFIX + kind, "title": _TITLES[kind], "status": status, "detail": detail}
-    body["errors"] = [vars(e) for e in errors]
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    body["errors"] = [vars(e) for e in errors[:_MOST_ERRORS]]
+    text = json.dumps(body)  # ASCII: a message may quote half of a surrogate pair, which UTF-8 cannot hold
+    return Response(text, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def problem_of(error: Exception) -> JSONResponse:
+def problem_of(error: Exception) -> Response:
     """Return the problem that an error is; what nobody foresaw is a fault of ours, told without its contents."""
     match error:
         case InputRefused():
-            named = ", ".join(dict.fromkeys(e.field for e in error.errors[:8]))
-            return problem("wrong-input", 422, f"Nothing was stored. Wrong: {named}.", error.errors)
+            named = list(dict.fromkeys(e.field for e in error.errors))
+            more = f" and {len(named) - 8} more fields" if len(named) > 8 else ""
+            text = f"Nothing was stored. {len(error.errors)} wrong: {', '.join(named[:8])}{more}."
+            return problem("wrong-input", 422, text, error.errors)
         case NotReady():
             return problem("not-ready", 404, str(error), headers={"Retry-After": "1"})
         case NotKnown():
@@ -103,14 +116,14 @@ def problem_of(error: Exception) -> JSONResponse:
             return _of_http(error)
         case LeastwaysError():
             return problem("wrong-input", 422, str(error), [FieldError("", "", str(error))])
-    log.error("fault: %s", _without_contents(error))
+    log.error("fault: %s", without_contents(error))
     return problem("fault", 500, "This is a fault in the service itself; it was logged.")
 
 
 def add_problems(app: FastAPI) -> None:
     """Answer every error of the app with a problem."""
 
-    async def handle(request: Request, error: Exception) -> JSONResponse:
+    async def handle(request: Request, error: Exception) -> Response:
         return problem_of(error)
 
     for kind in (LeastwaysError, RequestValidationError, HTTPException):
@@ -139,7 +152,7 @@ _MEANINGS = {
 }
 
 
-def _of_http(error: HTTPException) -> JSONResponse:
+def _of_http(error: HTTPException) -> Response:
     kinds = {400: "bad-request", 401: "key-needed", 403: "not-allowed", 404: "not-known", 405: "wrong-method"}
     kind = kinds.get(error.status_code, "bad-request" if error.status_code < 500 else "fault")
     return problem(kind, error.status_code, str(error.detail), headers=error.headers)
@@ -166,12 +179,3 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "json_invalid":
         return f"is not valid JSON: {fault.get('ctx', {}).get('error', 'it cannot be read')}"
     return str(fault["msg"])
-
-
-def _without_contents(error: BaseException) -> str:
-    """Describe an error by its type and where it happened: its message may quote what a person sent."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames[-12:]))
-    cause = error.__cause__ or error.__context__
-    more = f"; because of {_without_contents(cause)}" if cause is not None and cause is not error else ""
-    return f"{type(error).__name__} at {places}{more}"

@@ -31,7 +31,7 @@ from leastways.server.scopes import allowed
 from leastways.server.service import Service
 from leastways.server.waiting import answered, read_people
 
-_Id = Annotated[str, Path(description="An id that the service gave", max_length=64)]
+_Id = Annotated[str, Path(description="An id that the service gave", pattern="^[0-9A-Za-z]{1,64}$")]
 _By = Annotated[list[str], Query(description="Features or audit attributes; a number may have bins: age:25,40")]
 _Moment = Annotated[datetime | None, Query(description="ISO 8601; UTC where it names no zone")]
 _COMMON = (400, 401, 403, 408, 413, 422, 429, 500, 503)
@@ -71,12 +71,13 @@ def add_answer_routes(app: FastAPI, service: Service, required: bool) -> None:
     )
     async def recourse(body: RecourseIn) -> Any:
         """Answer one or many people; more than `inline_rows` become a job, whose answers are found by their ids."""
-        people = await run_in_threadpool(read_people, body, service)
-        if len(people) > service.config.limits.inline_rows:
+        if len(body.people) > service.config.limits.inline_rows:
+            people = await run_in_threadpool(read_people, body, service)
             taken = AcceptedOut(**accepted_out(*await run_in_threadpool(service.promise, people), base))
             where = {"Location": f"/v1/jobs/{taken.job.id}"}
             return Response(taken.model_dump_json(), 202, where, media_type="application/json")
-        issued = await answered(service, people)
+        service.check_room(len(body.people))
+        issued = await answered(service, read_people(body, service))
         return {"answers": [issued_out(i, base) for i in issued]}
 
     @app.get(
@@ -131,15 +132,15 @@ def add_oversight_routes(app: FastAPI, service: Service, required: bool) -> None
     @app.get(
         "/v1/audit",
         response_model=dict[str, Any],
-        responses=documented(*_COMMON, 404),
+        responses=documented(*_COMMON, 404, 504),
         dependencies=[allowed(required, "audit")],
         tags=["oversight"],
     )
-    def audit(
+    async def audit(
         by: _By, since: _Moment = None, until: _Moment = None, which: Literal["first", "latest"] = "first"
     ) -> dict[str, Any]:
         """Audit what was served, by groups; see `leastways audit`."""
-        return audits(by, since, until, which=which)
+        return await audits(by, since, until, which=which)
 
     @app.get("/v1/openapi.json", include_in_schema=False, dependencies=[allowed(required)])
     def openapi() -> dict[str, Any]:

@@ -110,7 +110,7 @@ def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str
     names = [by] if isinstance(by, str) else list(by)
     known = [*service.config.groups, *service.schema.names]
     for name in names:
-        column = name.partition(":")[0]
+        column = name if name in known else name.partition(":")[0]
         if column not in known:
             raise InputRefused([_unknown(column, known)])
     if not names:

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
+import pandas as pd
+
 from leastways.costs import Preferences
 from leastways.datasets.tables import read_training
 from leastways.errors import PreferenceError, SettingError
@@ -72,7 +74,7 @@ class Service:
         model = load_model(config.model, trust=config.trust)
         train = read_training(config.data, schema)
         recourse = Recourse(model, schema, **config.settings()).fit(train, distill=config.distill)
-        recourse.recommend(train.head(_AT_ONCE))  # what compiles on first use does so now, not on somebody's request
+        _warm_up(recourse, train)
         return cls(config, recourse, fingerprints(config, schema.to_yaml()))
 
     def __enter__(self) -> Self:
@@ -104,6 +106,10 @@ class Service:
     def submit(self, people: Sequence[Applicant]) -> Ticket:
         """Queue people who are to be answered at once; the ticket's future holds a list of `Issued`."""
         return self._batcher.submit(Ticket([self._new_ask(*pair) for pair in self._checked(people)]))
+
+    def check_room(self, people: int) -> None:
+        """Raise `Busy` where `submit` would: before any work is done for somebody who has to be sent away."""
+        self._batcher.check_room(people)
 
     def promise(self, people: Sequence[Applicant]) -> tuple[JobState, list[Promised]]:
         """Take up a long batch: its people get their answers one after the other, whatever happens to this process."""
@@ -210,3 +216,11 @@ class Service:
         if reference is not None:
             return self.store.erase_reference(reference)
         return self.store.erase_family(str(answer_id))
+
+
+def _warm_up(recourse: Recourse, train: pd.DataFrame) -> None:
+    """Find options for somebody, so that what compiles on first use does so now, and not on a request."""
+    for first in range(0, min(len(train), 20 * _AT_ONCE), _AT_ONCE):
+        plans = recourse.recommend(train.iloc[first : first + _AT_ONCE])
+        if plans.summary["n_options"].any():
+            return

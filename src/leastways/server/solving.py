@@ -13,7 +13,7 @@ from leastways.plans import RecoursePlan
 from leastways.recourse import Recourse
 from leastways.server.answers import Answer, Issued
 from leastways.server.batching import Ticket
-from leastways.server.faults import StoreDown
+from leastways.server.faults import NotKnown, StoreDown
 from leastways.server.inputs import frame_of
 from leastways.server.plan_json import canonical, plan_to_text
 from leastways.server.store import NewAnswer, NewPerson, Store, now
@@ -71,6 +71,8 @@ class Solver:
         solved: list[tuple[Ticket, list[tuple[Issued, NewAnswer]]]] = []
         for ticket in tickets:
             own = [next(plans) for _ in ticket.asks]
+            if ticket.abandoned:
+                continue
             if all(map(model_failed, own)):
                 ticket.future.set_exception(ModelError(f"the model failed on all {len(own)} people of the request."))
             elif ticket.begin_recording():
@@ -80,7 +82,7 @@ class Solver:
     def _record(self, solved: Sequence[tuple[Ticket, list[tuple[Issued, NewAnswer]]]]) -> None:
         """Record the tickets in one transaction; if one of them spoils it, each in its own."""
         try:
-            self._store.record([new for _, pairs in solved for _, new in pairs], self._origin_id)
+            recorded = self._store.record([new for _, pairs in solved for _, new in pairs], self._origin_id)
         except StoreDown as error:
             for ticket, _ in solved:
                 ticket.future.set_exception(error)
@@ -93,7 +95,11 @@ class Solver:
             solved[0][0].future.set_exception(error)
             return
         for ticket, pairs in solved:
-            ticket.future.set_result([issued for issued, _ in pairs])
+            kept = [issued for issued, new in pairs if new.id in recorded]
+            if kept:
+                ticket.future.set_result(kept)
+            else:
+                ticket.future.set_exception(NotKnown("this person was erased meanwhile."))
 
 
 def _written(ask: Ask, plan: RecoursePlan) -> tuple[Issued, NewAnswer]:

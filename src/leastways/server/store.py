@@ -90,8 +90,12 @@ class Store:
             if session.get(OriginRow, origin.id) is None:
                 session.execute(insert(OriginRow), [row])
 
-    def record(self, answers: Sequence[NewAnswer], origin_id: str) -> None:
-        """Record answers, all or none; people of a job leave the list of the waiting in the same step."""
+    def record(self, answers: Sequence[NewAnswer], origin_id: str) -> set[str]:
+        """Record answers, all or none; people of a job leave the list of the waiting in the same step.
+
+        Returns the ids that were recorded: not those of people who were erased meanwhile, nor of those in a job who
+        were answered by another process.
+        """
         people = [a.person for a in answers if a.person is not None]
         with writing(self.engine) as session:
             if people:
@@ -100,6 +104,7 @@ class Store:
             if new:
                 session.execute(insert(AnswerRow), [_answer_row(a, number, origin_id) for a, number in new])
             _stop_waiting(session, [a for a, _ in new if a.person is None and a.id == a.person_id])
+        return {a.id for a, _ in new}
 
     def read(self, answer_id: str) -> Answer:
         """Return an answer."""

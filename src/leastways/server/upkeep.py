@@ -6,7 +6,7 @@ import logging
 import threading
 from datetime import timedelta
 
-from leastways.server.faults import StoreDown
+from leastways.server.faults import StoreDown, without_contents
 from leastways.server.store import Store, now
 
 _EVERY = 3600.0  # seconds
@@ -37,5 +37,7 @@ class Upkeep:
                     log.info("retention: %d people erased", erased)
             except StoreDown as error:
                 log.warning("retention: %s", error)  # tried again next time
+            except Exception as error:  # a fault of ours must not end it for good
+                log.error("retention: fault: %s", without_contents(error))
             if self._stopping.wait(_EVERY):
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from leastways.server.answers import Applicant, Issued
 from leastways.server.batching import Ticket
@@ -30,14 +31,23 @@ def read_people(body: RecourseIn, service: Service) -> list[Applicant]:
 
 
 async def answered(service: Service, people: Sequence[Applicant]) -> list[Issued]:
-    """Queue people and wait for their answers, as long as a request may take."""
-    ticket = await asyncio.to_thread(service.submit, people)
-    return await result(ticket, service.config.limits.request_seconds)
+    """Queue a few people and wait for their answers, as long as a request may take.
+
+    Checking and queueing a few takes less time than handing it to another thread, so it is done here.
+    """
+    return await result(service.submit(people), service.config.limits.request_seconds)
+
+
+def heard(future: asyncio.Future[Any]) -> None:
+    """Take note of an error that comes when nobody waits any more, or asyncio would log it with its contents."""
+    if not future.cancelled():
+        future.exception()
 
 
 async def result(ticket: Ticket, seconds: float) -> list[Issued]:
     """Wait for a ticket as `Ticket.result` does, but let others work meanwhile."""
     waiting = asyncio.wrap_future(ticket.future)
+    waiting.add_done_callback(heard)
     try:
         issued: list[Issued] = await asyncio.wait_for(asyncio.shield(waiting), seconds)
     except TimeoutError:

@@ -33,6 +33,8 @@ def preferences_from_json(data: object, schema: Schema) -> Preferences | None:
         if name not in PARTS:
             raise PreferenceError(f"preferences: unknown {name!r}; allowed: {', '.join(PARTS)}.{nearest(name, PARTS)}")
     _check_sizes(data, schema)
+    for part, value in data.items():
+        _refuse_huge(part, value)
     said = Preferences(
         editable=data.get("editable"),
         scores=data.get("scores"),
@@ -95,6 +97,19 @@ def _check_sizes(data: Mapping[str, Any], schema: Schema) -> None:
             raise PreferenceError(f"editable must be a list of features' names, not {odd[0]!r}.")
         if len(set(editable)) != len(editable):
             raise PreferenceError("editable names a feature twice.")
+
+
+def _refuse_huge(part: str, value: object) -> None:
+    """Refuse numbers that no float can hold; JSON knows no limit."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, int) and not _is_finite(one) and not isinstance(one, bool):
+            raise PreferenceError(f"{part} holds a number that is too large; allowed: below 1e300.")
 
 
 def _by_feature(data: Mapping[str, Any], part: str, read: Any) -> dict[str, Any]:

@@ -1,0 +1,160 @@
+"""Groups side by side: what each has, how far from the reference group, and what chance would explain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leastways.audit.figures import MEASURES, Figures
+from leastways.audit.groups import Grouping
+from leastways.audit.resample import Floats, Tally, bootstrap_sums, generator, holm, interval, p_value
+from leastways.metrics import disparate_impact_ratio
+from leastways.plans import STATUSES, RecoursePlans
+
+# A ratio outside of these is a large difference: the four-fifths rule, and the same the other way round.
+NOT_LARGE = (0.8, 1.25)
+ALPHA = 0.05  # an adjusted p-value below this is a difference
+RATIO_KEYS = ("grouping", "group", "metric")
+REFERENCE, TOO_FEW, UNSURE = "reference", "too few people", "cannot say"
+LOWER, HIGHER, SLIGHTLY, SAME, UNDEFINED = "lower", "higher", "slightly ", "no large difference", "undefined"
+SERVED = tuple(status for status in STATUSES if status not in ("already_positive", "invalid_input"))
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How chance is asked: how often, from which seed, and how many people a group must have to be compared."""
+
+    bootstraps: int
+    permutations: int
+    min_group: int
+    random_state: int
+
+
+@dataclass(frozen=True)
+class Member:
+    """One measure of one group."""
+
+    tally: Tally  # of the pairs of the people whom it concerns
+    value: float
+    draws: Floats  # [bootstraps] its value in resamples
+
+    @classmethod
+    def of(cls, pairs: Floats, share: bool, chance: Chance, *words: str) -> Member:
+        """Take the measure of a group whose people have these pairs, [people, 2]."""
+        tally = Tally.of(pairs[pairs[:, 1] > 0])
+        if not tally.n:
+            return cls(tally, float("nan"), np.full(chance.bootstraps, np.nan))
+        top, below = tally.sums
+        draws = drawn_values(tally, share, chance.bootstraps, generator(chance.random_state, "bootstrap", *words))
+        return cls(tally, float(top / below), draws)
+
+
+def drawn_values(tally: Tally, share: bool, resamples: int, random: np.random.Generator) -> Floats:
+    """Return a group's value in resamples of its people.
+
+    People who are all served, or all not, leave nothing to resample: an interval without width would claim to know
+    that the next one is too. Such a share is drawn from Jeffreys' Beta distribution instead. One person alone gives no
+    interval of anything else.
+    """
+    everybody = tally.rows[:, 0] / tally.rows[:, 1]
+    if share and len(tally.rows) == 1 and everybody[0] in (0.0, 1.0):
+        return drawn_share(tally.n if everybody[0] else 0, tally.n, resamples, random)
+    if tally.n < 2:
+        return np.full(resamples, np.nan)
+    sums = bootstrap_sums(tally, resamples, random)
+    return np.asarray(sums[:, 0] / sums[:, 1], dtype=np.float64)
+
+
+def drawn_share(hits: int, n: int, resamples: int, random: np.random.Generator) -> Floats:
+    """Return draws from Jeffreys' posterior of a share."""
+    return np.asarray(random.beta(hits + 0.5, n - hits + 0.5, resamples), dtype=np.float64)
+
+
+def members_of(figures: Figures, grouping: Grouping, chance: Chance) -> list[dict[str, Member]]:
+    """Take every measure of every group."""
+    codes = grouping.codes[figures.places]
+    return [
+        {
+            name: Member.of(pairs[codes == g], MEASURES[name].share, chance, grouping.name, group, name)
+            for name, pairs in figures.pairs.items()
+        }
+        for g, group in enumerate(grouping.groups)
+    ]
+
+
+def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str, Member]]) -> pd.DataFrame:
+    """Return a row per group: how many people, what came of them, and every measure with its interval."""
+    status = plans.summary["status"].to_numpy(dtype=object)
+    G = len(grouping.parts)
+    count = {name: np.bincount(grouping.codes[status == name], minlength=G) for name in STATUSES}
+    columns: dict[str, object] = {
+        "people": np.bincount(grouping.codes, minlength=G),
+        "refused": sum(count[name] for name in SERVED),
+        "accepted": count["already_positive"],
+        "unusable": count["invalid_input"],
+        **{name: count[name] for name in SERVED},
+    }
+    for name in MEASURES:
+        ends = [interval(member[name].draws, member[name].value) for member in members]
+        columns[name] = [member[name].value for member in members]
+        columns[f"{name}_low"], columns[f"{name}_high"] = ([end[i] for end in ends] for i in (0, 1))
+    keys = pd.MultiIndex.from_tuples([(grouping.name, g) for g in grouping.groups], names=["grouping", "group"])
+    return pd.DataFrame(columns, index=keys)
+
+
+def ratio_table(
+    grouping: Grouping, reference: int, members: list[dict[str, Member]], refused: list[int], chance: Chance
+) -> pd.DataFrame:
+    """Return a row per group and measure: its ratio to the reference group's, the interval, and the p-value."""
+    base, records = members[reference], []
+    for g, group in enumerate(grouping.groups):
+        for name, mine in members[g].items():
+            other = base[name]
+            ratio = disparate_impact_ratio(mine.value, other.value)
+            low, high, p = 1.0, 1.0, float("nan")
+            if g != reference:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    low, high = interval(mine.draws / other.draws, ratio)
+                if min(refused[g], refused[reference]) >= chance.min_group and not np.isnan(mine.value - other.value):
+                    p = _p_value(mine.tally, other.tally, chance, grouping.name, group, name)
+            records.append((mine.value, other.value, ratio, low, high, p))
+    keys = [(grouping.name, group, name) for group in grouping.groups for name in members[0]]
+    columns = ["value", "reference_value", "ratio", "low", "high", "p"]
+    table = pd.DataFrame(records, pd.MultiIndex.from_tuples(keys, names=list(RATIO_KEYS)), columns, dtype=np.float64)
+    table.insert(0, "reference", pd.Series(grouping.groups[reference], index=table.index, dtype="str"))
+    return table
+
+
+def _p_value(mine: Tally, other: Tally, chance: Chance, *words: str) -> float:
+    return p_value(mine + other, mine, chance.permutations, generator(chance.random_state, "permutation", *words))
+
+
+def with_verdicts(ratios: pd.DataFrame, by_group: pd.DataFrame, min_group: int) -> pd.DataFrame:
+    """Correct the p-values, all groups of all groupings together for each measure, and say what they mean."""
+    table = ratios.copy()
+    table["p_adjusted"] = np.nan
+    for name in MEASURES:
+        rows = table.index.get_level_values("metric") == name
+        table.loc[rows, "p_adjusted"] = holm(table.loc[rows, "p"].to_numpy(np.float64))
+    refused = by_group["refused"].to_dict()
+    notes = []
+    for (grouping, group, _), row in zip(table.index, table.to_dict("records"), strict=True):
+        people = min(refused[grouping, group], refused[grouping, row["reference"]])
+        notes.append(REFERENCE if group == row["reference"] else _verdict(row, people < min_group))
+    return table.assign(note=pd.Series(notes, index=table.index, dtype="str"))
+
+
+def _verdict(row: Mapping[Any, Any], few: bool) -> str:
+    """Say what a ratio shows: a difference, a small one, none worth speaking of, or nothing at all."""
+    if np.isnan(row["value"]) or np.isnan(row["reference_value"]):
+        return UNDEFINED
+    if few:
+        return TOO_FEW
+    near = NOT_LARGE[0] <= row["low"] and row["high"] <= NOT_LARGE[1]
+    if row["p_adjusted"] < ALPHA:
+        return (SLIGHTLY if near else "") + (LOWER if row["value"] < row["reference_value"] else HIGHER)
+    return SAME if near else UNDEFINED if np.isnan(row["ratio"]) else UNSURE

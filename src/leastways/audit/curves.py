@@ -1,0 +1,73 @@
+"""FS@k for every k: how many people of a group have an option below a cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.audit.compare import Chance
+from leastways.audit.figures import Figures
+from leastways.audit.groups import Grouping
+from leastways.audit.resample import LEVEL, Floats, Tally, bootstrap_sums, generator
+
+STEP, SHORTEST, LONGEST = 0.02, 1.5, 3.0
+MOST_RESAMPLES = 500  # the ends of a band are read off a picture, at a hundred points
+CURVE = ("k", "satisfied", "low", "high", "oracle")
+
+
+def curve_grid(costs: Floats, k: float) -> Floats:
+    """Return the costs to draw a curve at: from 0 to where nearly everybody is, or to `LONGEST`; 1 is among them."""
+    finite = costs[np.isfinite(costs)]
+    most = float(np.quantile(finite, 0.99)) if len(finite) else SHORTEST
+    last = max(SHORTEST, min(most, LONGEST), k)
+    return np.asarray(np.round(np.arange(int(np.ceil(last / STEP - 1e-9)) + 1) * STEP, 10), dtype=np.float64)
+
+
+def curve_table(figures: Figures, grouping: Grouping, grid: Floats, chance: Chance) -> pd.DataFrame:
+    """Return a row per group and cost k: FS@k, its pointwise interval, and the oracle's FS@k where there is one."""
+    assert figures.costs is not None
+    codes = grouping.codes[figures.places]
+    parts = []
+    for g, group in enumerate(grouping.groups):
+        mine = codes == g
+        if not mine.any():
+            continue
+        best = np.full(len(grid), np.nan)
+        if figures.best is not None:
+            best = _curves(_reached_at(figures.best[:, mine], grid), len(grid)).mean(axis=0)
+        value, low, high = _with_interval(figures.costs[:, mine], grid, chance, grouping.name, group)
+        columns = dict(zip(CURVE, (grid, value, low, high, best), strict=True))
+        keys = pd.MultiIndex.from_tuples([(grouping.name, group)] * len(grid), names=["grouping", "group"])
+        parts.append(pd.DataFrame(columns, index=keys))
+    return pd.concat(parts)
+
+
+def no_curves() -> pd.DataFrame:
+    """Return the table without a row."""
+    keys = pd.MultiIndex.from_arrays([pd.Index([], dtype="str")] * 2, names=["grouping", "group"])
+    return pd.DataFrame({name: pd.Series(dtype=np.float64) for name in CURVE}).set_index(keys)
+
+
+def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:
+    """Return a group's curve and its ends at each k, from resamples of its people."""
+    tally = Tally.of(_reached_at(costs, grid).astype(np.float64))
+    curves = Tally(_curves(tally.rows.astype(np.int64), len(grid)), tally.counts)
+    value = curves.sums / tally.n
+    resamples = min(chance.bootstraps, MOST_RESAMPLES)
+    draws = bootstrap_sums(curves, resamples, generator(chance.random_state, "curve", *words)) / tally.n
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return value, np.minimum(low, value), np.maximum(high, value)
+
+
+def _reached_at(costs: Floats, grid: Floats) -> NDArray[np.int64]:
+    """Return from which point of the grid on a cost lies below it, [people, T]; its length where it never does."""
+    return np.searchsorted(grid, costs.T, side="right").astype(np.int64)
+
+
+def _curves(reached: NDArray[np.int64], points: int) -> Floats:
+    """Return each person's curve, [people, points]: the share of their cost functions that are below."""
+    out = np.zeros((len(reached), points + 1))
+    for column in reached.T:
+        out[np.arange(len(reached)), column] += 1.0 / reached.shape[1]
+    return np.minimum(np.cumsum(out[:, :points], axis=1), 1.0)

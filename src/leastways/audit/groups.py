@@ -1,0 +1,195 @@
+"""Who belongs where: groups by columns of a table, numbers in bins, and the intersections of several columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.errors import DataError, SettingError, listed, nearest, plain
+from leastways.schema import Schema
+
+NOT_STATED = "not stated"  # the group of people whose value is missing
+CROSS = " × "  # between the parts of an intersection's name
+FEW_NUMBERS, QUANTILES, MOST_GROUPS = 6, 4, 50
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """People sorted into groups: by one column, or by several at once."""
+
+    columns: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]  # of each group: its value in each column
+    codes: Places  # [people] each one's place in `parts`
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """What the groups are called: their values."""
+        return tuple(CROSS.join(part) for part in self.parts)
+
+    @property
+    def name(self) -> str:
+        """What the grouping is called: its columns."""
+        return CROSS.join(self.columns)
+
+
+def groupings_of(
+    people: pd.DataFrame, schema: Schema, by: str | Sequence[str], groups: pd.DataFrame | None = None
+) -> list[Grouping]:
+    """Sort people by each column of `by`, by each pair of them, and by all at once."""
+    wanted = [by] if isinstance(by, str) else list(by)
+    if not wanted:
+        raise SettingError("by names no column; name at least one to group people by, such as by=['sex'].")
+    table = _with_groups(people, groups)
+    single = [_by_column(table, schema, text) for text in wanted]
+    names = [grouping.name for grouping in single]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SettingError(f"by names a column twice: {listed(twice)}.")
+    sizes = dict.fromkeys((2, len(single)))
+    crossed = [_crossed(some) for size in sizes if 2 <= size <= len(single) for some in combinations(single, size)]
+    return single + crossed
+
+
+def references_of(
+    groupings: Sequence[Grouping], refused: NDArray[np.bool_], reference: Mapping[str, Any] | None
+) -> list[int]:
+    """Return the place of each grouping's reference group: the one that was named, or the one with most refused."""
+    given = {str(column): str(plain(value)) for column, value in (reference or {}).items()}
+    single = {g.name: g for g in groupings if len(g.columns) == 1}
+    for column, value in given.items():
+        if column not in single:
+            raise SettingError(
+                f"reference names {column!r}, which people are not grouped by; by has: {listed(list(single))}."
+                + nearest(column, single)
+            )
+        if value not in single[column].groups:
+            known = single[column].groups
+            raise SettingError(
+                f"reference: {column!r} has no group {value!r}; it has: {listed(known, 20)}.{nearest(value, known)}"
+            )
+    return [_reference(grouping, refused, given) for grouping in groupings]
+
+
+def _reference(grouping: Grouping, refused: NDArray[np.bool_], given: Mapping[str, str]) -> int:
+    counts = np.bincount(grouping.codes[refused], minlength=len(grouping.parts))
+    wanted = {place: given[column] for place, column in enumerate(grouping.columns) if column in given}
+    fits = np.array([all(part[place] == value for place, value in wanted.items()) for part in grouping.parts])
+    if not counts[fits].any():
+        named = CROSS.join(given.get(column, "...") for column in grouping.columns)
+        raise SettingError(f"reference: nobody in group {named!r} of {grouping.name!r} was refused; choose another.")
+    return int(np.argmax(np.where(fits, counts, -1)))
+
+
+def _with_groups(people: pd.DataFrame, groups: pd.DataFrame | None) -> pd.DataFrame:
+    """Put attributes that the model does not see beside those that it does."""
+    if groups is None:
+        return people
+    if not isinstance(groups, pd.DataFrame):
+        raise DataError(f"groups must be a DataFrame with the people's index, not {type(groups).__name__}.")
+    if groups.index.has_duplicates:
+        twice = groups.index[groups.index.duplicated()].unique().tolist()
+        raise DataError(f"groups has people twice or more: {listed(twice)}.")
+    missing = people.index.difference(groups.index, sort=False)
+    if len(missing):
+        raise DataError(f"groups lacks {listed(missing.tolist())}, who are in the plans; it needs a row for each.")
+    extra = groups.loc[people.index]
+    return pd.concat([people.drop(columns=[c for c in extra.columns if c in people.columns]), extra], axis=1)
+
+
+def _by_column(table: pd.DataFrame, schema: Schema, text: str) -> Grouping:
+    """Sort people by a column, given as its name or as ``name:25,40,60`` with the bounds of bins."""
+    name, edges = _parsed(table, text)
+    column = table[name]
+    feature = schema.by_name.get(name)
+    numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    if numeric or (feature is not None and feature.numeric):
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+        if edges is not None or len(np.unique(numbers[~np.isnan(numbers)])) > FEW_NUMBERS:
+            return _binned(name, numbers, edges)
+    elif edges is not None:
+        raise SettingError(f"by: {text!r} gives bins, but {name!r} does not hold numbers.")
+    order = list(feature.values) if feature is not None and not feature.numeric else None
+    return _by_value(name, column, order)
+
+
+def _parsed(table: pd.DataFrame, text: str) -> tuple[str, list[float] | None]:
+    if text in table.columns:
+        return text, None
+    name, colon, bounds = str(text).rpartition(":")
+    if not colon or name not in table.columns:
+        known = [str(column) for column in table.columns]
+        raise SettingError(
+            f"by: there is no column {name or text!r}; there are: {listed(known, 40)}.{nearest(name or text, known)} "
+            "Attributes that the model does not see go into groups."
+        )
+    try:
+        edges = [float(bound) for bound in bounds.split(",")]
+    except ValueError:
+        edges = []
+    if not edges or not all(np.isfinite(edges)) or any(a >= b for a, b in pairwise(edges)):
+        raise SettingError(f"by: {text!r}: bins are rising numbers with commas between, such as {name}:25,40,60.")
+    return name, edges
+
+
+def _binned(name: str, numbers: NDArray[np.float64], edges: list[float] | None) -> Grouping:
+    """Sort numbers into bins; quartiles unless bounds are given. A bound belongs to the bin above it."""
+    known = ~np.isnan(numbers)
+    if edges is None:
+        shares = np.arange(1, QUANTILES) / QUANTILES
+        edges = np.unique(np.quantile(numbers[known], shares, method="higher")).tolist()
+        edges = [edge for edge in edges if edge > numbers[known].min()]
+    ends = [f"{edge:,.6g}" for edge in edges]
+    between = [f"{low} to below {high}" for low, high in pairwise(ends)]
+    names = [f"below {ends[0]}", *between, f"{ends[-1]} and above"]
+    codes = np.where(known, np.searchsorted(edges, numbers, side="right"), len(names))
+    return _present(name, [*names, NOT_STATED], codes)
+
+
+def _by_value(name: str, column: pd.Series[Any], order: list[Any] | None) -> Grouping:
+    """Sort people by the text of a value, in the schema's order or the column's own, else rising."""
+    if order is None and isinstance(column.dtype, pd.CategoricalDtype):
+        order = column.cat.categories.tolist()
+    given = column.dropna().unique().tolist()
+    if order is None:
+        numbers = all(isinstance(plain(value), int | float) for value in given)
+        order = sorted(given) if numbers else sorted(given, key=str)
+    names = list(dict.fromkeys([*(_text(v) for v in order), *sorted(_text(v) for v in given)]))
+    if len(set(map(_text, given))) > MOST_GROUPS:
+        raise SettingError(
+            f"by: {name!r} has {len(given)} different values, more than {MOST_GROUPS} groups can be compared; "
+            "use a coarser column, or bins for numbers (such as age:25,40,60)."
+        )
+    place = {text: i for i, text in enumerate(names)}
+    missing = column.isna().to_numpy()
+    texts = [NOT_STATED if gone else _text(value) for value, gone in zip(column.tolist(), missing, strict=True)]
+    place.setdefault(NOT_STATED, len(names))
+    codes = np.array([place[text] for text in texts], dtype=np.int64)
+    return _present(name, list(place), codes)
+
+
+def _text(value: Any) -> str:
+    value = plain(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _present(name: str, names: Sequence[str], codes: NDArray[Any]) -> Grouping:
+    """Leave out groups that nobody belongs to."""
+    used, places = np.unique(codes, return_inverse=True)
+    return Grouping((name,), tuple((names[place],) for place in used), places.astype(np.int64))
+
+
+def _crossed(some: Sequence[Grouping]) -> Grouping:
+    """Sort people by several columns at once; only the combinations that occur."""
+    shape = tuple(len(grouping.parts) for grouping in some)
+    flat = np.ravel_multi_index(tuple(grouping.codes for grouping in some), shape)
+    used, codes = np.unique(flat, return_inverse=True)
+    cells = zip(*np.unravel_index(used, shape), strict=True)
+    parts = tuple(tuple(g.parts[int(i)][0] for g, i in zip(some, places, strict=True)) for places in cells)
+    return Grouping(tuple(grouping.name for grouping in some), parts, codes.astype(np.int64))

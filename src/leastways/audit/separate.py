@@ -1,0 +1,69 @@
+"""Whose gap is it? What a group lacks even with the best possible options, and what the search adds to that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from leastways.audit.compare import RATIO_KEYS, Chance, drawn_share
+from leastways.audit.figures import Figures
+from leastways.audit.groups import Grouping
+from leastways.audit.resample import Floats, Tally, bootstrap_sums, generator, interval
+
+_Draws = tuple[float, Floats]  # a value, and the same in resamples
+
+
+def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float, chance: Chance) -> pd.DataFrame:
+    """Return a row per group and measure, all in shares of the group's refused people.
+
+    ``value = oracle - lost``, so the gap to the reference group is the oracle's gap (the model's: no search could
+    close it) and the difference in what the search loses (the search's). They add up.
+    """
+    codes = grouping.codes[figures.places]
+    records, keys = [], []
+    for name, (best, lost) in figures.shares(k).items():
+        pairs = np.stack([best, lost], axis=1)
+        groups = [
+            _drawn(pairs[codes == g], chance, grouping.name, group, name) for g, group in enumerate(grouping.groups)
+        ]
+        for g, group in enumerate(grouping.groups):
+            keys.append((grouping.name, group, name))
+            records.append(_record(groups[g], groups[reference], g == reference))
+    index = pd.MultiIndex.from_tuples(keys, names=list(RATIO_KEYS))
+    return pd.DataFrame(records, index=index)
+
+
+def _drawn(pairs: Floats, chance: Chance, *words: str) -> tuple[_Draws, _Draws]:
+    """Return what the oracle reaches and what the search loses of it, each with draws from the same resamples."""
+    if not len(pairs):
+        nothing = (float("nan"), np.full(chance.bootstraps, np.nan))
+        return nothing, nothing
+    random = generator(chance.random_state, "oracle", *words)
+    tally = Tally.of(pairs)
+    n, means = tally.n, tally.sums / tally.n
+    draws = bootstrap_sums(tally, chance.bootstraps, random) / n
+    out: list[_Draws] = []
+    for column, mean in enumerate(means):
+        mine = draws[:, column]
+        if mean in (0.0, 1.0):  # nothing to resample: see compare.drawn_values
+            mine = drawn_share(round(mean * n), n, chance.bootstraps, random)
+        out.append((float(mean), mine))
+    return out[0], out[1]
+
+
+def _record(group: tuple[_Draws, _Draws], base: tuple[_Draws, _Draws], is_base: bool) -> dict[str, float]:
+    (best, bests), (lost, losses) = group
+    (base_best, base_bests), (base_lost, base_losses) = base
+    record = {"value": best - lost, "oracle": best, "lost": lost}
+    record["oracle_low"], record["oracle_high"] = interval(bests, best)
+    record["reached"] = (best - lost) / best if best else float("nan")
+    gaps = {
+        "gap": (best - lost - base_best + base_lost, bests - losses - base_bests + base_losses),
+        "model_gap": (best - base_best, bests - base_bests),
+        "search_gap": (base_lost - lost, base_losses - losses),
+    }
+    for name, (value, draws) in gaps.items():
+        low, high = interval(draws, value)
+        three = (0.0, 0.0, 0.0) if is_base else (value, low, high)
+        record |= dict(zip((name, f"{name}_low", f"{name}_high"), three, strict=True))
+    return record

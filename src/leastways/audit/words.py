@@ -1,0 +1,168 @@
+"""An audit in sentences: findings, and the model's part told from the search's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastways.audit.compare import HIGHER, LOWER, NOT_LARGE, REFERENCE, SLIGHTLY, TOO_FEW
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leastways.audit.result import Audit
+
+TOLD = ("coverage", "satisfied", "cost")  # the measures that sentences are about; tables have them all
+SPLIT = ("coverage", "satisfied")
+
+
+def measure_name(audit: Audit, metric: str) -> str:
+    """Return what a measure is called in a sentence or a heading."""
+    names = {"satisfied": f"FS@{audit.settings['k']:g}", "options": "options offered", "queries": "rows asked"}
+    return names.get(metric, metric)
+
+
+def value_text(metric: str, value: float) -> str:
+    """Write a measure as a reader expects it; a dash where it is undefined."""
+    if np.isnan(value):
+        return "–"
+    if metric in SPLIT:
+        return f"{100 * value:.1f} %"
+    return f"{value:,.2f}" if metric == "cost" else f"{value:,.1f}"
+
+
+def range_text(metric: str, low: float, high: float) -> str:
+    """Write an interval, without repeating the sign of a percentage."""
+    return f"{value_text(metric, low).removesuffix(' %')} to {value_text(metric, high)}"
+
+
+def ratio_text(value: float) -> str:
+    """Write a ratio."""
+    return "–" if np.isnan(value) else "∞" if np.isinf(value) else f"{value:.2f}"
+
+
+def points_text(value: float) -> str:
+    """Write a difference of shares, in percentage points with its sign."""
+    return "–" if np.isnan(value) else f"{100 * value:+.1f}".replace("-", "−")
+
+
+def p_text(p: float) -> str:
+    """Write a p-value."""
+    return "–" if np.isnan(p) else f"{p:.3f}" if p >= 0.001 else "below 0.001"
+
+
+def basis(audit: Audit) -> str:
+    """Say by whose costs the options were judged."""
+    if n := audit.settings["truths"]:
+        functions = "one hidden cost function" if n == 1 else f"{n} hidden cost functions"
+        return f"Judged by {functions} per person, which no search saw."
+    return "Judged by the plausible preferences that the search itself drew, not by hidden cost functions."
+
+
+def lead(audit: Audit) -> str:
+    """Say who was audited."""
+    row = audit.overall.iloc[0]
+    text = f"{int(row['refused']):,} refused people, by {', '.join(audit.groupings)}."
+    apart = [
+        f"{int(row[column]):,} {what}"
+        for column, what in (("accepted", "whom the model accepts as they are"), ("unusable", "with an unusable row"))
+        if row[column]
+    ]
+    return text + (f" Counted apart, in no rate: {' and '.join(apart)}." if apart else "")
+
+
+def everybody(audit: Audit) -> str:
+    """Say what all refused people have together."""
+    row = audit.overall.iloc[0]
+    parts = [
+        f"{measure_name(audit, m)} {value_text(m, row[m])} ({range_text(m, row[f'{m}_low'], row[f'{m}_high'])})"
+        for m in TOLD
+        if not np.isnan(row[m])
+    ]
+    return f"Everybody together: {', '.join(parts)}; {len(audit.unserved):,} people have no option at all."
+
+
+def findings(audit: Audit) -> list[str]:
+    """Return a sentence for each difference that chance would hardly explain, or one that says there is none."""
+    outcomes = audit.ratios[audit.ratios.index.get_level_values("metric") != "queries"]
+    large = outcomes[outcomes["note"].isin([LOWER, HIGHER])]
+    small = outcomes[outcomes["note"].str.startswith(SLIGHTLY)]
+    lines = [comparison(audit, keys, row) for keys, row in _records(large)]
+    if len(small):
+        few = "Small differences" if lines else "Only small differences"
+        within = f"the whole interval of the ratio lies within {NOT_LARGE[0]:g} to {NOT_LARGE[1]:g}"
+        lines.append(f"{few}, where {within}: {cut([_brief(audit, *item) for item in _records(small)])}.")
+    if lines:
+        return lines
+    if tested := int(outcomes["p"].notna().sum()):
+        return [f"None of {tested} comparisons shows a difference that chance would not explain."]
+    return ["No group is large enough to be compared with another."]
+
+
+def _brief(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str:
+    """Name a group, a measure and a ratio."""
+    return f"{keys[1]}, {measure_name(audit, keys[2])} {ratio_text(row['ratio'])} times {row['reference']}'s"
+
+
+def comparison(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str:
+    """Say how one group stands to its reference group in one measure."""
+    grouping, group, metric = keys
+    values = f"{value_text(metric, row['value'])} against {value_text(metric, row['reference_value'])}"
+    text = f"{grouping}, {group}: {measure_name(audit, metric)} {values} of {row['reference']}"
+    if np.isnan(row["ratio"]):
+        return f"{text}: {row['note']}."
+    ends = f"{ratio_text(row['low'])} to {ratio_text(row['high'])}"
+    tested = "" if np.isnan(row["p_adjusted"]) else f", adjusted p {p_text(row['p_adjusted'])}"
+    return f"{text}, ratio {ratio_text(row['ratio'])} ({ends}){tested}: {row['note']}."
+
+
+def separation(audit: Audit) -> list[str]:
+    """Say of each gap how much of it the best possible options share."""
+    if audit.oracle is None:
+        return []
+    references, notes = audit.settings["references"], audit.ratios["note"].to_dict()
+    return [
+        f"{grouping}, {group}: {measure_name(audit, metric)} {points_text(row['gap'])} points from "
+        f"{references[grouping]}; the model's {_gap(row, 'model_gap')}, the search's {_gap(row, 'search_gap')}."
+        for (grouping, group, metric), row in _records(audit.oracle)
+        if group != references[grouping] and not np.isnan(row["gap"]) and notes[grouping, group, metric] != TOO_FEW
+    ]
+
+
+def _gap(row: dict[str, float], name: str) -> str:
+    low, high = points_text(row[f"{name}_low"]), points_text(row[f"{name}_high"])
+    return f"{points_text(row[name])} ({low} to {high})"
+
+
+def text_of(audit: Audit) -> str:
+    """Return the whole audit as text."""
+    lines = [lead(audit), basis(audit), everybody(audit), "", "What differs", *_bullets(findings(audit))]
+    for grouping in audit.groupings:
+        reference = audit.settings["references"][grouping]
+        people = int(audit.grouping(grouping)["refused"][reference])
+        lines += ["", f"By {grouping} (reference: {reference}, {people:,} refused people)"]
+        rows = audit.ratios[audit.ratios.index.get_level_values("grouping") == grouping]
+        rows = rows[rows.index.get_level_values("metric").isin(TOLD) & (rows["note"] != REFERENCE)]
+        lines += _bullets(comparison(audit, keys, row).removeprefix(f"{grouping}, ") for keys, row in _records(rows))
+    if audit.oracle is not None:
+        lines += ["", "The model's part and the search's, in percentage points", *_bullets(separation(audit))]
+    if audit.warnings:
+        lines += ["", "Mind", *_bullets(audit.warnings)]
+    return "\n".join(lines)
+
+
+def _bullets(lines: Iterable[str]) -> list[str]:
+    return [f"  - {line}" for line in lines]
+
+
+def _records(table: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], dict[str, Any]]]:
+    """Yield the rows of a table with their grouping, group and metric."""
+    rows: list[dict[str, Any]] = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    return zip(table.index.tolist(), rows, strict=True)
+
+
+def cut(names: list[str], most: int = 8) -> str:
+    """List names, the first ones where there are many."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

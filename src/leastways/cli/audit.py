@@ -1,0 +1,238 @@
+"""`leastways audit`: do groups of refused people get equal recourse?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leastways.cli.exits import errors_shown
+from leastways.cli.screen import JsonFlag, print_json, progress_bar, screen
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leastways.audit import Audit
+    from leastways.metrics import SimulatedPeople
+    from leastways.plans import RecoursePlans
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(metavar="PLANS.json", help="Plans that `recommend` wrote as JSON.")],
+    by: Annotated[
+        list[str],
+        typer.Option(metavar="COLUMN", help="Compare groups by this column; numbers in bins: age:25,40,60. Repeat it."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder for the report: new, or empty without --force."),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The training table: judge options by hidden cost functions, drawn with its percentiles."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="With --data: the plans' model, to tell its part in a gap from the search's. Takes longer."),
+    ] = None,
+    groups: Annotated[
+        Path | None, typer.Option(help="Attributes that the model does not see, a row per person: .csv or .parquet.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of --groups with the people's labels.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=GROUP", help="The group to compare with; else the one with most refused. Repeat it."
+        ),
+    ] = None,
+    k: Annotated[float, typer.Option(help="FS@k counts options that cost less than this.")] = 1.0,
+    seeds: Annotated[int, typer.Option(min=1, help="With --data: hidden cost functions per person.")] = 3,
+    distribution: Annotated[
+        str, typer.Option(help="With --data: which costs people have: mix, linear or percentile.")
+    ] = "mix",
+    oracle_rows: Annotated[
+        int,
+        typer.Option(min=1, help="With --model: rows per person and cost function that it is asked about, at most."),
+    ] = 20_000,
+    min_group: Annotated[int, typer.Option(min=1, help="Groups with fewer refused people are not tested.")] = 30,
+    bootstraps: Annotated[int, typer.Option(min=1, help="Resamples of people, for the intervals.")] = 2000,
+    permutations: Annotated[int, typer.Option(min=1, help="Shufflings of group labels, for the p-values.")] = 2000,
+    title: Annotated[str, typer.Option(help="The heading of the report.")] = "Is recourse fair?",
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same audit.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a pickle, or a .skops file with unknown types: it can run any code.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare what groups of refused people are offered, and write a report.
+
+    Writes report.html (one page that needs nothing else), audit.json (all
+    figures) and the figures as .svg and .png. Two or more columns are also
+    compared in combination.
+
+    \b
+    Examples:
+      leastways audit plans.json --by sex -o report
+      leastways audit plans.json --by sex --by age:30,50 -o report \\
+          --data train.csv --reference sex=male
+      leastways audit plans.json --by origin -o report --groups people.csv \\
+          --index customer --data train.csv --model model.onnx --seeds 5
+    """
+    with errors_shown(as_json):
+        from leastways.audit import audit_plans
+        from leastways.plans import RecoursePlans
+        from leastways.report import write_audit
+
+        _check_folder(out, force)
+        chosen = _references(reference or ())
+        if model is not None and data is None:
+            from leastways.errors import SettingError
+
+            raise SettingError("--model needs --data: the best options are found for hidden cost functions.")
+        plans = RecoursePlans.from_json(file)
+        table = None if groups is None else _groups(groups, index, plans)
+        truths = [] if data is None else _truths(plans, data, distribution, seeds, seed)
+        oracles = [] if model is None else _oracles(plans, truths, model, trust, oracle_rows)
+        with progress_bar("comparing groups") as progress:
+            result = audit_plans(
+                plans,
+                by,
+                groups=table,
+                truth=truths or None,
+                oracle=oracles or None,
+                reference=chosen,
+                k=k,
+                bootstraps=bootstraps,
+                permutations=permutations,
+                min_group=min_group,
+                random_state=seed,
+                progress=progress,
+            )
+        _show(result, write_audit(result, out, title=title), as_json)
+
+
+def _check_folder(folder: Path, force: bool) -> None:
+    """Raise now, before any work, where a report cannot be written or would replace something."""
+    import os
+
+    from leastways.errors import SettingError
+
+    if folder.exists() and not folder.is_dir():
+        raise SettingError(f"{str(folder)!r} is a file; a report needs a folder.")
+    if not folder.exists() and not folder.parent.is_dir():
+        raise SettingError(f"there is no folder {str(folder.parent)!r} to make {folder.name!r} in.")
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise SettingError(f"the folder {str(folder)!r} is not empty; --force replaces a report that is there.")
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise SettingError(f"the folder {str(folder)!r} cannot be written to.")
+
+
+def _references(said: Any) -> dict[str, str]:
+    from leastways.errors import SettingError
+
+    pairs = [text.partition("=") for text in said]
+    for column, equals, group in pairs:
+        if not equals or not column or not group:
+            raise SettingError(f"--reference {column + equals + group!r}: write COLUMN=GROUP, such as sex=male.")
+    return {column: group for column, _, group in pairs}
+
+
+def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame:
+    """Read attributes kept apart from the plans; people are found by the text of their label."""
+    from leastways.cli.reading import read_table
+    from leastways.errors import DataError, listed, plain
+
+    table = read_table(path, None, index)
+    texts = [str(plain(label)) for label in table.index]
+    places = {text: place for place, text in enumerate(texts)}
+    if len(places) < len(texts):
+        twice = sorted({text for text in texts if texts.count(text) > 1})
+        raise DataError(f"{str(path)!r} has people twice or more: {listed(twice)}.")
+    wanted = [str(plain(label)) for label in plans.summary.index]
+    missing = [text for text in wanted if text not in places]
+    if missing:
+        hint = "" if index else " Name the column with their labels: --index."
+        raise DataError(f"{str(path)!r} lacks {listed(missing)}, who are in the plans.{hint}")
+    return table.iloc[[places[text] for text in wanted]].set_axis(plans.summary.index, axis=0)
+
+
+def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, seed: int) -> list[SimulatedPeople]:
+    """Draw hidden cost functions for the refused people."""
+    from leastways.audit.figures import NOT_REFUSED
+    from leastways.cli.reading import read_training
+    from leastways.metrics import simulate_people
+
+    train = read_training(data, plans.schema)
+    refused = plans.people[~plans.summary["status"].isin(NOT_REFUSED)]
+    if refused.empty:
+        return []
+    return [
+        simulate_people(refused, plans.schema, train, costs=distribution, random_state=seed + place)
+        for place in range(seeds)
+    ]
+
+
+def _oracles(
+    plans: RecoursePlans, truths: list[SimulatedPeople], name: str, trust: bool, rows: int
+) -> list[pd.DataFrame]:
+    """Find the least cost of a yes under each hidden cost function, with the plans' own target and threshold."""
+    from leastways.metrics import oracle_people
+    from leastways.models import load_model
+
+    model = load_model(name, trust=trust)
+    known = {key: plans.settings[key] for key in ("target", "threshold") if key in plans.settings}
+    tables = []
+    with progress_bar("finding the best possible options") as progress:
+        for place, truth in enumerate(truths):
+
+            def report(share: float, place: int = place) -> None:
+                progress((place + share) / len(truths))
+
+            tables.append(oracle_people(model, truth, **known, max_queries=rows, progress=report))
+    return tables
+
+
+def _show(result: Audit, files: list[Path], as_json: bool) -> None:
+    from rich.text import Text
+
+    from leastways.audit.words import findings, separation
+    from leastways.report import can_draw
+
+    if as_json:
+        print_json(
+            {
+                "files": [str(path) for path in files],
+                "findings": findings(result),
+                "separation": separation(result),
+                "warnings": result.warnings,
+                "groups": _records(result.by_group),
+                "ratios": _records(result.ratios),
+                "unserved": len(result.unserved),
+                "settings": dict(result.settings),
+            }
+        )
+        return
+    text = Text(result.to_text())
+    text.highlight_regex(r"(?m)^(What differs|By .*|The model's part.*|Mind)$", "bold")
+    screen().print(text, soft_wrap=True)
+    screen().print()
+    for path in files[:2]:
+        screen().print(Text(f"Written to {path}"), soft_wrap=True)
+    if can_draw():
+        screen().print(Text(f"Figures in {files[-1].parent}"), soft_wrap=True)
+    else:
+        screen().print(Text("The report has no pictures. This brings them: pip install 'leastways[plots]'"))
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as JSON can hold them: None for what is undefined or infinite."""
+    import math
+
+    rows = table.reset_index().to_dict("records")
+    return [
+        {str(k): None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()} for row in rows
+    ]

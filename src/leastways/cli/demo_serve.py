@@ -1,0 +1,111 @@
+"""`leastways demo --serve`: the pages on the embedded data, for as long as the command runs."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from leastways.cli.demo_run import COSTS, train_model
+from leastways.cli.screen import notes, print_json, screen
+from leastways.datasets import load_credit
+from leastways.errors import plain
+from leastways.recourse import Recourse
+from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
+from leastways.server.app import create_app
+from leastways.server.origin import text_print
+from leastways.server.pages.demo import TEXTS, add_index
+from leastways.server.running import open_socket, run
+
+_LISTED = 12  # people on the first page
+_TOLD_BY = ("age", "job", "loan_amount")
+_AT_ONCE = 20  # people answered in one go
+_PATIENCE = 300.0  # seconds for an answer: a demo has no queue of callers behind it, but maybe a slow machine under it
+
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """What the command line says."""
+
+    people: int | None
+    options: int
+    budget: int
+    seed: int
+    port: int
+    opens: bool
+    as_json: bool
+
+
+def serve_demo(settings: DemoSettings) -> None:
+    """Train, answer, and serve until Ctrl-C. The database lives in a temporary folder and goes with it."""
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    with tempfile.TemporaryDirectory(prefix="leastways-demo-") as folder:
+        notes().print("Training a model and finding options (a first run also compiles) ...")
+        with _service(settings, Path(folder)) as service:
+            issued = _answered(service, settings)
+            app = create_app(service)
+            add_index(app, service, issued[:_LISTED], _TOLD_BY)
+            listening = open_socket(service.config)
+            home = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+            run(app, service.config, listening, lambda: _tell(home, issued, settings))
+    notes().print("Ended. Nothing of it is left on this computer.")
+
+
+def _service(settings: DemoSettings, folder: Path) -> Service:
+    credit = load_credit(random_state=settings.seed)
+    schema = credit.schema()
+    schema.to_yaml(folder / "schema.yaml")
+    config = ServiceConfig(
+        model="the demo's own",
+        schema=folder / "schema.yaml",
+        data=folder / "train.csv",
+        target=credit.favourable,
+        n_options=settings.options,
+        budget=settings.budget,
+        n_costs=COSTS,
+        seed=settings.seed,
+        database=f"sqlite:///{(folder / 'demo.db').as_posix()}",
+        port=settings.port,
+        title="Leastways Bank",
+        texts=TEXTS,
+        limits=Limits(request_seconds=_PATIENCE),
+    )
+    recourse = Recourse(train_model(credit, schema), schema, **config.settings()).fit(credit.train)
+    recourse.recommend(credit.train.head(_AT_ONCE))  # what compiles on first use does so here, not while somebody waits
+    made_of = f"credit, seed {settings.seed}"  # the same seed makes the same model and data, byte for byte
+    prints = {"model": text_print(made_of), "schema": text_print(schema.to_yaml()), "data": text_print(made_of)}
+    return Service(config, recourse, prints)
+
+
+def _answered(service: Service, settings: DemoSettings) -> list[Issued]:
+    """Answer the first people whom the model refuses, or all of them."""
+    credit = load_credit(random_state=settings.seed)
+    model: Any = service.recourse.model
+    refused = credit.people[model.predict(credit.people) != credit.favourable].head(settings.people or 10_000)
+    applicants = [
+        Applicant({str(name): plain(value) for name, value in row.items()}, reference=str(label))
+        for label, row in refused.iterrows()
+    ]
+    starts = range(0, len(applicants), _AT_ONCE)
+    return [one for start in starts for one in service.answer(applicants[start : start + _AT_ONCE])]
+
+
+def _tell(home: str, issued: list[Issued], settings: DemoSettings) -> None:
+    links = {str(one.answer.reference): f"{home}p/{one.token}" for one in issued}
+    if settings.as_json:
+        print_json({"home": home, "audit": f"{home}audit", "people": links})
+    else:
+        console = screen()
+        console.print(f"A bank's model refused {len(issued):,} people. Each of them has a page of their own now:\n")
+        for label, link in list(links.items())[:3]:
+            console.print(Text(f"  person {label}:  {link}"), soft_wrap=True)
+        console.print(Text(f"\n  the auditor:  {home}audit"), soft_wrap=True)
+        console.print(Text(f"  all of them:  {home}"), soft_wrap=True)
+        console.print("\nCtrl-C ends it.")
+    if settings.opens:
+        webbrowser.open(home)

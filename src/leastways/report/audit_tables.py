@@ -1,0 +1,185 @@
+"""The tables of the audit's page: groups side by side, the model's part and the search's, people without recourse."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from leastways.audit import Audit
+from leastways.audit.compare import HIGHER, LOWER, REFERENCE, SAME
+from leastways.audit.figures import MEASURES
+from leastways.audit.words import (
+    measure_name,
+    p_text,
+    points_text,
+    range_text,
+    ratio_text,
+    value_text,
+)
+
+MAX_UNSERVED = 200
+
+
+def grouping_section(audit: Audit, name: str, pictures: str = "") -> str:
+    """One grouping: what each group has, how it compares, the pictures, and what it is asked to change."""
+    reference = audit.settings["references"][name]
+    return (
+        f"<section><h2>By {escape(name)}</h2>{_values(audit, name)}"
+        f'<h3>Compared with {escape(reference)}</h3><p class="note">Each group\'s figure over that of '
+        f"{escape(reference)}, its 95 % interval, and the p-value, adjusted for the number of groups.</p>"
+        f"{_ratios(audit, name)}{pictures}{_changes(audit, name)}</section>"
+    )
+
+
+def _values(audit: Audit, name: str) -> str:
+    heads = ["Group", "Refused", "Without option", *(capital(measure_name(audit, m)) for m in MEASURES)]
+    rows = []
+    for group, row in zip(audit.grouping(name).index, audit.grouping(name).to_dict("records"), strict=True):
+        apart = [f"{row[c]:,} {what}" for c, what in (("accepted", "accepted"), ("unusable", "unusable")) if row[c]]
+        cells = [f"{row['refused']:,}<small>{escape(', '.join(apart))}</small>"]
+        cells.append(f"{row['none_exists'] + row['none_found']:,}")
+        for m in MEASURES:
+            ends = "" if np.isnan(row[f"{m}_low"]) else range_text(m, row[f"{m}_low"], row[f"{m}_high"])
+            cells.append(f"{value_text(m, row[m])}<small>{escape(ends)}</small>")
+        rows.append(_row(str(group), cells))
+    return _table(heads, rows, f"Figures by {name}")
+
+
+def _ratios(audit: Audit, name: str) -> str:
+    rows = []
+    table = audit.ratios[audit.ratios.index.get_level_values("grouping") == name].droplevel("grouping")
+    for group in dict.fromkeys(table.index.get_level_values("group")):
+        mine = {m: row for (g, m), row in zip(table.index, table.to_dict("records"), strict=True) if g == group}
+        if all(row["note"] == REFERENCE for row in mine.values()):
+            continue
+        rows.append(_row(str(group), [_ratio_cell(metric, mine[metric]) for metric in MEASURES]))
+    return _table(["Group", *(capital(measure_name(audit, m)) for m in MEASURES)], rows, f"Ratios by {name}")
+
+
+def _ratio_cell(metric: str, row: dict[object, object]) -> str:
+    ratio, low, high, p = (float(row[c]) for c in ("ratio", "low", "high", "p_adjusted"))  # type: ignore[arg-type]
+    note = str(row["note"])
+    if np.isnan(ratio):
+        return f'–<span class="verdict unsure">{escape(note)}</span>'
+    ends = "" if np.isnan(low) else f"{ratio_text(low)} to {ratio_text(high)}"
+    tested = "" if np.isnan(p) else f", p {p_text(p)}"
+    verdict = f'<span class="verdict {_kind(metric, note)}">{escape(note)}</span>'
+    return f"{ratio_text(ratio)}<small>{ends}{tested}</small>{verdict}"
+
+
+def _kind(metric: str, note: str) -> str:
+    """Return the class of a verdict: whether it is good or bad for the group depends on the measure."""
+    for word, side in ((LOWER, "low"), (HIGHER, "high")):
+        if note.endswith(word) and MEASURES[metric].better:
+            return "better" if MEASURES[metric].better == side else "worse"
+    return "same" if note == SAME else "unsure"
+
+
+def _changes(audit: Audit, name: str) -> str:
+    """How often each thing is asked of each group: of how many people, and in how many options."""
+    table = audit.changes[audit.changes.index.get_level_values("grouping") == name].droplevel("grouping")
+    groups = list(dict.fromkeys(table.index.get_level_values("group")))
+    shares = table.to_dict("index")
+    rows = []
+    for feature in dict.fromkeys(table.index.get_level_values("feature")):
+        pairs = [shares[group, feature] for group in groups]
+        if any(pair["options"] > 0 for pair in pairs):
+            cells = [f"{_percent(p['options'])}<small>{_percent(p['people'])} of people</small>" for p in pairs]
+            rows.append(_row(audit.settings["features"].get(feature, feature), cells))
+    if not rows:
+        return ""
+    caption = (
+        "Share of a group's options that ask it; below, share of the people with options whom at least one asks it."
+    )
+    inner = _table(["Asked to change", *map(str, groups)], rows, f"Changes by {name}", caption)
+    return f"<details><summary>What people are asked to change, as a table</summary>{inner}</details>"
+
+
+def _percent(share: float) -> str:
+    return "–" if np.isnan(share) else f"{100 * share:.0f} %"
+
+
+def separation_section(audit: Audit) -> str:
+    """What the best possible options would reach in each group, and the two parts of each gap."""
+    if audit.oracle is None:
+        return ""
+    heads = [
+        "Group",
+        "Measure",
+        "Reached",
+        "Best possible",
+        "Lost by the search",
+        "Gap",
+        "Model's part",
+        "Search's part",
+    ]
+    parts = []
+    for name in audit.groupings:
+        table = audit.oracle[audit.oracle.index.get_level_values("grouping") == name]
+        rows = []
+        for (_, group, metric), row in zip(table.index.tolist(), table.to_dict("records"), strict=True):
+            best = range_text(metric, row["oracle_low"], row["oracle_high"])
+            cells = [
+                escape(measure_name(audit, metric)),
+                value_text(metric, row["value"]),
+                f"{value_text(metric, row['oracle'])}<small>{best}</small>",
+                points_text(-row["lost"]),
+            ]
+            if group == audit.settings["references"][name]:
+                cells += ["reference", "", ""]
+            else:
+                for gap in ("gap", "model_gap", "search_gap"):
+                    ends = f"{points_text(row[f'{gap}_low'])} to {points_text(row[f'{gap}_high'])}"
+                    cells.append(f"{points_text(row[gap])}<small>{ends}</small>")
+            rows.append(_row(str(group), cells))
+        caption = f"By {name}. Gaps in percentage points, to {audit.settings['references'][name]}."
+        parts.append(_table(heads, rows, f"The model's part and the search's by {name}", caption))
+    note = (
+        "The oracle knows each person's hidden costs and finds the cheapest state that the model accepts. What even it "
+        "cannot give a group is due to the model, to what the schema lets people change, and to the costs, and no "
+        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap."
+    )
+    return f"<section><h2>The model, or the search?</h2><p>{note}</p>{''.join(parts)}</section>"
+
+
+def unserved_section(audit: Audit) -> str:
+    """Who has no option, and why."""
+    head = "<section><h2>People with no recourse</h2>"
+    if audit.unserved.empty:
+        return f"{head}<p>Every refused person has at least one option.</p></section>"
+    table = audit.unserved.head(MAX_UNSERVED)
+    heads = ["Person", *(str(c) if c not in ("status", "reason") else str(c).capitalize() for c in table.columns)]
+    rows = [
+        _row(str(label), [escape(str(row[c])) for c in table.columns])
+        for label, row in zip(table.index, table.to_dict("records"), strict=True)
+    ]
+    more = len(audit.unserved) - len(table)
+    rest = f'<p class="note">and {more:,} more, in audit.json</p>' if more else ""
+    listing = _table(heads, rows, "People with no recourse", kind="people")
+    return f"{head}{listing}{rest}</section>"
+
+
+def bulleted(heading: str, lines: list[str], kind: str = "") -> str:
+    """Make a box of sentences under a heading."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<div class="{f"findings {kind}".strip()}"><h3>{heading}</h3><ul>{items}</ul></div>'
+
+
+def capital(text: str) -> str:
+    """Begin a text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def _row(name: str, cells: list[str]) -> str:
+    """Make a row; cells are HTML already."""
+    return f'<tr><th scope="row">{escape(name)}</th>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _table(heads: list[str], rows: list[str], label: str, caption: str = "", kind: str = "groups") -> str:
+    """Make a table that scrolls by itself where it is too wide, by keyboard too."""
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    region = f'class="wide" tabindex="0" role="region" aria-label="{escape(label)}"'
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div {region}><table class="{kind}">{title}{body}</table></div>'

@@ -1,0 +1,119 @@
+"""What the auditor asks for, and audits made lately: one at a time, and kept so that a download is what was seen."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pandas as pd
+from starlette.datastructures import QueryParams
+
+from leastways.schema import Feature
+from leastways.server.faults import Busy
+
+if TYPE_CHECKING:
+    from leastways.audit import Audit
+    from leastways.server.service import Service
+
+MOST_COLUMNS = 3  # more groupings at once nobody can read
+WHICH = ("first", "latest")
+TABLES = ("by_group", "ratios", "changes", "curves", "oracle", "unserved")
+_KEPT = 8
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Question:
+    """By which columns, of which days (both included), and which answer of each person."""
+
+    by: tuple[str, ...]
+    since: date | None = None
+    until: date | None = None
+    which: str = "first"
+
+    @classmethod
+    def read(cls, query: QueryParams, columns: list[str], usual: list[str]) -> Question:
+        """Read an address; what is not understood is left out, and shows as such in the form."""
+        by = tuple(name for name in columns if name in query.getlist("by"))[:MOST_COLUMNS]
+        which = query.get("which", "")
+        since, until = (_day(query.get(name, "")) for name in ("since", "until"))
+        return cls(by or tuple(usual), since, until, which if which in WHICH else WHICH[0])
+
+    def address(self) -> str:
+        """Return the query that asks this."""
+        days = [(name, day.isoformat()) for name in ("since", "until") if (day := getattr(self, name)) is not None]
+        return urlencode([*(("by", name) for name in self.by), *days, ("which", self.which)])
+
+    def filters(self) -> dict[str, Any]:
+        """Return what `Service.audit` takes besides the columns."""
+        moments: dict[str, Any] = {"which": self.which}
+        if self.since is not None:
+            moments["since"] = datetime(self.since.year, self.since.month, self.since.day, tzinfo=UTC)
+        if self.until is not None:
+            after = self.until + timedelta(days=1)
+            moments["until"] = datetime(after.year, after.month, after.day, tzinfo=UTC)
+        return moments
+
+
+def _day(text: str) -> date | None:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if 1970 <= day.year < 9999 else None
+
+
+def columns_of(service: Service) -> tuple[list[str], list[str]]:
+    """Return the columns one may compare by, and those that are compared by if nothing else is said.
+
+    First the attributes that only the audit sees, then what people cannot change, then the rest.
+    """
+
+    def place(feature: Feature) -> tuple[bool, bool]:
+        return feature.direction != "fixed", feature.numeric
+
+    features = sorted(service.schema.features, key=place)
+    fixed = [f.name for f in features if f.direction == "fixed"]
+    usual = [*service.config.groups, *fixed][:2] or [features[0].name]
+    return [*service.config.groups, *(f.name for f in features)], usual
+
+
+class RecentAudits:
+    """Makes audits, one at a time, and keeps the last few."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._turn = threading.Lock()
+        self._kept: OrderedDict[Question, Audit] = OrderedDict()
+
+    def make(self, question: Question) -> Audit:
+        """Audit what has been served up to now."""
+        if not self._turn.acquire(timeout=self._service.config.limits.request_seconds):
+            raise Busy("another audit is being made.", 5)
+        try:
+            audit: Audit = self._service.audit(list(question.by), **question.filters())
+            self._kept.pop(question, None)
+            self._kept[question] = audit
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+            return audit
+        finally:
+            self._turn.release()
+
+    def seen(self, question: Question) -> Audit:
+        """Return the audit that was shown for this question, or make it."""
+        kept = self._kept.get(question)
+        return kept if kept is not None else self.make(question)
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """Write a table as CSV. No text in it can be taken for a formula by a spreadsheet."""
+    flat = table.reset_index()
+    for name in flat.columns:
+        if not pd.api.types.is_numeric_dtype(flat[name]):
+            flat[name] = [f"'{v}" if isinstance(v, str) and v.startswith(_FORMULA) else v for v in flat[name]]
+    return flat.to_csv(index=False, lineterminator="\r\n")

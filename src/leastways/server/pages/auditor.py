@@ -1,0 +1,167 @@
+"""The auditor's page: `GET /audit`, signing in with a key, and downloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from leastways.errors import LeastwaysError
+from leastways.report import AUDIT_SHEET, audit_html
+from leastways.server.faults import NotKnown
+from leastways.server.pages import csrf
+from leastways.server.pages.auditing import TABLES, WHICH, Question, RecentAudits, as_csv, columns_of
+from leastways.server.pages.person import SentForm, first
+from leastways.server.pages.rendering import Renderer, faults_told, see_other, set_cookie
+from leastways.server.pages.sessions import COOKIE, LASTS, Sessions
+from leastways.server.pages.words import Words
+
+if TYPE_CHECKING:
+    from leastways.audit import Audit
+    from leastways.server.service import Service
+
+HOME = "/audit"
+_SHEET = f"{HOME}/report.css"
+_SCOPE = "audit"
+
+
+class AuditorPages:
+    """The routes of the auditor's page. Where keys are needed, a session begins with one that allows the audit."""
+
+    def __init__(self, service: Service, renderer: Renderer) -> None:
+        self.service = service
+        self.renderer = renderer
+        self.sessions = Sessions()
+        self.audits = RecentAudits(service)
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add the routes to an application."""
+        routes = (
+            (HOME, "GET", self.show),
+            (f"{HOME}/login", "POST", self.login),
+            (f"{HOME}/logout", "POST", self.logout),
+            (_SHEET, "GET", self.sheet),
+            (f"{HOME}/download/{{name}}", "GET", self.download),
+        )
+        for path, method, route in routes:
+            told = faults_told(self.renderer, route)
+            app.add_api_route(path, told, methods=[method], include_in_schema=False, response_model=None)
+
+    def show(self, request: Request) -> Response:
+        """Show the audit over what was served up to now."""
+        if not self._may_enter(request):
+            return self._login_page(request)
+        question = self._question(request)
+        shown: dict[str, Any] = {"report": None, "problem": None, "nothing": False, "tables": []}
+        try:
+            audit = self.audits.make(question)
+        except NotKnown:  # nobody was answered in that time
+            shown["nothing"] = True
+        except LeastwaysError as error:
+            if isinstance(error, RuntimeError | TimeoutError):
+                raise  # of the service, not of the audit: told as everywhere
+            shown["problem"] = str(error)
+        else:
+            shown |= {"report": _body(audit), "tables": [name for name in TABLES if _has(audit, name)]}
+        return self._page(request, question, shown)
+
+    def login(self, request: Request, form: SentForm) -> Response:
+        """Begin a session for whoever shows a key that allows the audit."""
+        if not csrf.is_genuine(request.cookies.get(csrf.COOKIE), HOME, first(form, "csrf")):
+            return self.renderer.message(request, "expired", 403, back=HOME)
+        key = self.service.keys.check(first(form, "key").strip())
+        if key is None or _SCOPE not in key.scopes:
+            return self._login_page(request, wrong=True)
+        response = see_other(HOME)
+        set_cookie(request, response, COOKIE, self.sessions.start(key.id), max_age=LASTS)
+        return response
+
+    def logout(self, request: Request, form: SentForm) -> Response:
+        """End a session."""
+        if not csrf.is_genuine(request.cookies.get(csrf.COOKIE), HOME, first(form, "csrf")):
+            return self.renderer.message(request, "expired", 403, back=HOME)
+        response = see_other(HOME)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    def sheet(self, request: Request) -> Response:
+        """Give out the looks of the report."""
+        return Response(AUDIT_SHEET, media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+    def download(self, name: str, request: Request) -> Response:
+        """Give out the audit that was shown, as JSON, as one page, or table by table as CSV."""
+        if not self._may_enter(request):
+            return self._login_page(request)
+        question = self._question(request)
+        table = name.removesuffix(".csv")
+        if name not in ("audit.json", "report.html") and (table not in TABLES or not name.endswith(".csv")):
+            raise NotKnown(f"there is no download {name!r}.")
+        audit = self.audits.seen(question)
+        if name == "audit.json":
+            return _file(audit.to_json(), name, "application/json")
+        if name == "report.html":
+            return _file(audit_html(audit), name, "text/html")
+        if not _has(audit, table):
+            raise NotKnown(f"this audit has no table {table!r}.")
+        return _file(as_csv(getattr(audit, table)), name, "text/csv")
+
+    def _question(self, request: Request) -> Question:
+        return Question.read(request.query_params, *columns_of(self.service))
+
+    def _may_enter(self, request: Request) -> bool:
+        """Whether no key is needed, or the request shows one, or a session began with one that still holds."""
+        key = getattr(request.state, "key", None)
+        if key is not None:
+            return _SCOPE in key.scopes
+        if not self.service.config.keys_required:
+            return True
+        key_id = self.sessions.key_of(request.cookies.get(COOKIE))
+        if key_id is None:
+            return False
+        return any(k.id == key_id and k.revoked is None and _SCOPE in k.scopes for k in self.service.keys.all())
+
+    def _login_page(self, request: Request, wrong: bool = False) -> Response:
+        heading = self.renderer.texts(request)("login.title")
+        return self.renderer.page(
+            request, "login.html", status=401, purpose=HOME, heading=heading, home=HOME, wrong=wrong
+        )
+
+    def _page(self, request: Request, question: Question, shown: dict[str, Any]) -> Response:
+        texts = self.renderer.texts(request)
+        words = Words(self.service.schema, texts)
+        by_name = self.service.schema.by_name
+        columns = [
+            (name, words.label(by_name[name]) if name in by_name else name.replace("_", " "), name in question.by)
+            for name in columns_of(self.service)[0]
+        ]
+        return self.renderer.page(
+            request,
+            "audit.html",
+            purpose=HOME,
+            heading=texts("audit.title"),
+            home=HOME,
+            sheet=_SHEET,
+            columns=columns,
+            question=question,
+            choices=WHICH,
+            signed_in=self.sessions.key_of(request.cookies.get(COOKIE)) is not None,
+            **shown,
+        )
+
+
+def _has(audit: Audit, name: str) -> bool:
+    table = getattr(audit, name)
+    return table is not None and len(table) > 0
+
+
+def _body(audit: Audit) -> Markup:
+    """Return what stands in the report's page: it escapes whatever comes from data itself."""
+    page = audit_html(audit, stylesheet_href=_SHEET)
+    return Markup(page.partition("<main>")[2].rpartition("</main>")[0])
+
+
+def _file(content: str, name: str, kind: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)

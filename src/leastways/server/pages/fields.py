@@ -1,0 +1,114 @@
+"""The form on the person's page: for each feature they may change, a lock, a slider and what they would accept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leastways.errors import plain
+from leastways.schema import Feature, Schema
+from leastways.server.pages.texts import Catalogue
+from leastways.server.pages.wishes import EASE, Wish, Wishes, changeable, reachable
+from leastways.server.pages.words import Words
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A category that a person may accept or not."""
+
+    value: str  # its place in the schema's list
+    text: str
+    ticked: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    """The questions about one feature."""
+
+    place: str
+    label: str
+    now: str
+    locked: bool
+    ease: int
+    ease_word: str
+    unit: str = ""
+    low: str = ""
+    high: str = ""
+    least: str = ""
+    most: str = ""
+    ticks: tuple[Tick, ...] = ()
+    limited: bool = False
+    problem: str = ""
+
+
+def fields(
+    schema: Schema,
+    texts: Catalogue,
+    state: Mapping[str, Any],
+    wishes: Wishes,
+    sent: Mapping[str, Sequence[str]] | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> list[Field]:
+    """Lay out the form. `sent` is what was typed where it could not be used: it is shown again, with the problem."""
+    words = Words(schema, texts)
+    return [
+        _field(words, feature, state[feature.name], wishes.of(feature.name), sent or {}, problems or {})
+        for feature in changeable(schema, state)
+    ]
+
+
+def ease_words(texts: Catalogue) -> list[str]:
+    """Return what each place of the slider means."""
+    return [texts(f"ease.{name}") for name in EASE]
+
+
+def _field(
+    words: Words,
+    feature: Feature,
+    present: Any,
+    wish: Wish,
+    sent: Mapping[str, Sequence[str]],
+    problems: Mapping[str, str],
+) -> Field:
+    place = f"f{words.schema.position(feature.name)}"
+    shared: dict[str, Any] = {
+        "place": place,
+        "label": words.label(feature),
+        "now": words.value(feature, present),
+        "locked": wish.locked,
+        "ease": wish.ease,
+        "ease_word": ease_words(words.texts)[wish.ease],
+        "problem": problems.get(place, ""),
+    }
+    others = reachable(feature, present)
+    if not feature.numeric:
+        ticks = tuple(
+            Tick(str(feature.values.index(value)), words.value(feature, value), _is_ticked(wish, value))
+            for value in others
+        )
+        return Field(**shared, ticks=ticks, limited=wish.limited)
+    ends = (wish.low, wish.high) if place not in problems else tuple(_first(sent, f"{place}-{e}") for e in _ENDS)
+    low, high = ("" if end is None else str(end) for end in ends)
+    bounds = [plain(value) for value in (feature.values[0], feature.values[-1], present)]
+    return Field(
+        **shared,
+        unit=words.unit(feature),
+        low=low,
+        high=high,
+        least=str(min(bounds)),
+        most=str(max(bounds)),
+        limited=wish.limited or bool(low or high),
+    )
+
+
+_ENDS = ("low", "high")
+
+
+def _first(sent: Mapping[str, Sequence[str]], name: str) -> str:
+    values = sent.get(name, ())
+    return values[0] if values else ""
+
+
+def _is_ticked(wish: Wish, value: Any) -> bool:
+    return wish.accepted is None or value in wish.accepted

@@ -1,0 +1,148 @@
+"""The person's page: `GET /p/{token}`, their answers, and what they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import Response
+
+from leastways.server.answers import Answer
+from leastways.server.faults import InputRefused, NotKnown
+from leastways.server.inputs import MAX_TEXT
+from leastways.server.pages import csrf
+from leastways.server.pages.fields import ease_words, fields
+from leastways.server.pages.rendering import Renderer, faults_told, see_other
+from leastways.server.pages.view import Told, person_view
+from leastways.server.pages.wishes import Problem, Wishes, changeable, from_preferences, read_form, to_preferences
+
+if TYPE_CHECKING:
+    from leastways.server.service import Service
+
+Form = Mapping[str, Sequence[str]]
+_MOST_FIELDS = 5000
+_NOTHING_TO_ASK = ("already_positive", "invalid_input")
+
+
+async def sent_form(request: Request) -> Form:
+    """Read a form: every value that was sent under each name. Files are refused."""
+    form = await request.form(max_files=0, max_fields=_MOST_FIELDS)
+    return {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
+
+
+SentForm = Annotated[Form, Depends(sent_form)]
+
+
+def first(form: Form, name: str) -> str:
+    """Return the first value sent under a name, or nothing."""
+    values = form.get(name, ())
+    return values[0] if values else ""
+
+
+class PersonPages:
+    """The routes of the person's page."""
+
+    def __init__(self, service: Service, renderer: Renderer) -> None:
+        self.service = service
+        self.renderer = renderer
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add the routes to an application."""
+        routes = (("/p/{token}", "GET", self.show), ("/p/{token}", "POST", self.answer))
+        for path, method, route in (*routes, ("/p/{token}/choice", "POST", self.choose)):
+            app.add_api_route(
+                path, faults_told(self.renderer, route), methods=[method], include_in_schema=False, response_model=None
+            )
+
+    def show(self, token: str, request: Request) -> Response:
+        """Show the latest options, and what the person said for them."""
+        answer = self.service.read_by_token(token)
+        return self._page(request, token, answer, self._wishes(answer))
+
+    def answer(self, token: str, request: Request, form: SentForm) -> Response:
+        """Find options for what the person says now. A script asks for the options alone, a plain form for the page."""
+        answer = self.service.read_by_token(token)
+        refused = self._forged(request, token, form)
+        if refused is not None:
+            return refused
+        schema, state = self.service.schema, answer.state
+        wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form)
+        if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
+            status = 200 if _wants_options_only(request) else 422
+            return self._page(request, token, answer, wishes, status=status, problems=problems, sent=form)
+        if not wishes.open(feature.name for feature in changeable(schema, state)):
+            return self._page(request, token, answer, wishes, all_closed=True)
+        try:
+            answer = self.service.refine(token, to_preferences(schema, state, wishes, answer.preferences))
+        except InputRefused:  # nothing our form can send; whoever made it up learns no more than this
+            return self.renderer.message(request, "bad", 422, back=_here(token))
+        if _wants_options_only(request):
+            return self._page(request, token, answer, wishes)
+        return see_other(f"{_here(token)}#options")
+
+    def choose(self, token: str, request: Request, form: SentForm) -> Response:
+        """Record what the person would do, or why nothing fits."""
+        family = self.service.read_by_token(token).first
+        refused = self._forged(request, token, form)
+        if refused is not None:
+            return refused
+        answer = self.service.read(first(form, "answer"))
+        if answer.first != family:  # the link to one person's page says nothing about another's answers
+            raise NotKnown("this answer is another person's.")
+        number = first(form, "option")
+        try:
+            option = int(number) if number else None
+            self.service.choose(answer.id, option, first(form, "reason").strip()[:MAX_TEXT])
+        except ValueError:  # no number, or (`InputRefused`) no option of this answer
+            return self.renderer.message(request, "bad", 422, back=_here(token))
+        return see_other(f"{_here(token)}#recorded")
+
+    def _forged(self, request: Request, token: str, form: Form) -> Response | None:
+        """Return a refusal for a form that no page of ours made for this browser."""
+        if csrf.is_genuine(request.cookies.get(csrf.COOKIE), _here(token), first(form, "csrf")):
+            return None
+        return self.renderer.message(request, "expired", 403, back=_here(token))
+
+    def _wishes(self, answer: Answer) -> Wishes:
+        return from_preferences(self.service.schema, answer.state, answer.preferences)
+
+    def _page(
+        self,
+        request: Request,
+        token: str,
+        answer: Answer,
+        wishes: Wishes,
+        *,
+        status: int = 200,
+        problems: Sequence[Problem] = (),
+        all_closed: bool = False,
+        sent: Form | None = None,
+    ) -> Response:
+        """Render the page, or the options alone for a script: the same template in either case."""
+        schema, texts = self.service.schema, self.renderer.texts(request)
+        choice = None if answer.choice is None else (answer.choice.option, answer.choice.reason)
+        told = Told(answer.id, answer.plan, wishes, self.service.recourse.threshold, choice, problems, all_closed)
+        view = person_view(schema, texts, told)
+        asked = answer.plan.status not in _NOTHING_TO_ASK
+        only = _wants_options_only(request)
+        return self.renderer.page(
+            request,
+            "options.html" if only else "person.html",
+            status=status,
+            purpose=_here(token),
+            heading=texts("page.subtitle", title=self.renderer.title),
+            here=_here(token),
+            view=view,
+            fields=fields(schema, texts, answer.state, wishes, sent, dict(view.problems)) if asked and not only else [],
+            ease_words=ease_words(texts),
+            reason_length=MAX_TEXT,
+        )
+
+
+def _here(token: str) -> str:
+    return f"/p/{token}"
+
+
+def _wants_options_only(request: Request) -> bool:
+    return request.headers.get("x-fragment") == "options"

@@ -1,0 +1,113 @@
+"""From what a page shows to a response: templates, language, cookies, and messages for what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from leastways.errors import ModelError
+from leastways.server.faults import Busy, Closing, NotKnown, NotReady, StoreDown, TooLate
+from leastways.server.pages import csrf
+from leastways.server.pages.texts import Catalogue, Languages
+
+LANGUAGE_COOKIE = "leastways_language"
+STATIC = "/static"
+OWN_STYLE = "/style.css"
+_YEAR = 365 * 24 * 3600
+_FAULTS: tuple[tuple[type[Exception], int, str], ...] = (  # what went wrong -> status, the message's name
+    (NotReady, 503, "not_ready"),
+    (NotKnown, 404, "not_found"),
+    (Busy, 503, "busy"),
+    (Closing, 503, "busy"),
+    (TooLate, 503, "busy"),
+    (StoreDown, 503, "down"),
+    (ModelError, 502, "down"),
+)
+
+
+class Renderer:
+    """Renders the pages of one service."""
+
+    def __init__(self, title: str, texts: Path | None) -> None:
+        self.title = title
+        self.languages = Languages(texts)
+        self.own_style = None if texts is None else _file_or_none(texts / "style.css")
+        self._templates = Environment(
+            loader=FileSystemLoader(Path(__file__).parent / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def texts(self, request: Request) -> Catalogue:
+        """Return the texts in the visitor's language: asked for in the address, kept in a cookie, or the browser's."""
+        wanted = request.query_params.get("lang") or request.cookies.get(LANGUAGE_COOKIE)
+        return self.languages.choose(wanted, request.headers.get("accept-language", ""))
+
+    def page(self, request: Request, template: str, *, status: int = 200, purpose: str, **shown: Any) -> Response:
+        """Render a template. `purpose` is what its forms are for; the proof stands in `csrf`."""
+        texts = self.texts(request)
+        secret = csrf.secret_of(request.cookies.get(csrf.COOKIE))
+        html = self._templates.get_template(template).render(
+            t=texts,
+            title=self.title,
+            languages=list(self.languages),
+            static=STATIC,
+            own_style=OWN_STYLE if self.own_style else None,
+            csrf=csrf.proof(secret, purpose),
+            **shown,
+        )
+        response = HTMLResponse(html, status, headers={"Content-Language": texts.language})
+        response.headers["Vary"] = "Accept-Language, Cookie"
+        set_cookie(request, response, csrf.COOKIE, secret)
+        if request.query_params.get("lang") == texts.language:
+            set_cookie(request, response, LANGUAGE_COOKIE, texts.language, max_age=_YEAR)
+        return response
+
+    def message(self, request: Request, name: str, status: int, back: str | None = None) -> Response:
+        """Render a page that only says something."""
+        texts = self.texts(request)
+        said = {"heading": texts(f"message.{name}.title"), "text": texts(f"message.{name}.text")}
+        return self.page(request, "message.html", status=status, purpose="", back=back, **said)
+
+
+def _file_or_none(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None = None) -> None:
+    """Set a cookie for this site alone; one that the browser has already is not sent again."""
+    if request.cookies.get(name) == value:
+        return
+    secure = request.url.scheme == "https"
+    response.set_cookie(name, value, max_age=max_age, httponly=True, samesite="strict", secure=secure)
+
+
+def see_other(path: str) -> Response:
+    """Send the browser on after a form, so that reloading sends nothing twice."""
+    return RedirectResponse(path, status_code=303)
+
+
+def faults_told(renderer: Renderer, route: Callable[..., Response]) -> Callable[..., Response]:
+    """Wrap a route so that what the service cannot do now is told on a page, in words."""
+
+    @wraps(route)
+    def told(*args: Any, **named: Any) -> Response:
+        request: Request = named["request"]
+        try:
+            return route(*args, **named)
+        except tuple(kind for kind, _, _ in _FAULTS) as error:
+            status, name = next((s, n) for kind, s, n in _FAULTS if isinstance(error, kind))
+            response = renderer.message(request, name, status)
+            if isinstance(error, Busy):
+                response.headers["Retry-After"] = str(error.retry_after)
+            return response
+
+    return told

@@ -1,0 +1,164 @@
+"""Every text of the pages, one file a language. Another language is another file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import yaml
+
+from leastways.errors import SettingError, listed, nearest
+
+FOLDER = Path(__file__).parent / "texts"
+FIRST = "en"  # what a visitor gets who asks for none of the languages there are
+_CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
+_FEATURE_KEYS = ("label", "unit", "values")
+
+
+@dataclass(frozen=True)
+class FeatureWords:
+    """How a language names a feature, its unit and its categories. What is left out is as the schema has it."""
+
+    label: str = ""
+    unit: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The texts of one language."""
+
+    language: str
+    texts: Mapping[str, str]
+    features: Mapping[str, FeatureWords] = field(default_factory=dict)
+
+    def __call__(self, key: str, **values: object) -> str:
+        """Return a text with its placeholders filled in."""
+        return self.texts[key].format(**values)
+
+    def count(self, key: str, n: int, **values: object) -> str:
+        """Return the text for one, or for any other number."""
+        return self(f"{key}.{'one' if n == 1 else 'other'}", n=n, **values)
+
+    def number(self, text: str) -> str:
+        """Write a number, given as Python does with commas and a point, as this language does."""
+        swap = {",": self("number.thousands"), ".": self("number.decimal")}
+        return "".join(swap.get(letter, letter) for letter in text)
+
+    def percent(self, share: float, digits: int = 0) -> str:
+        """Write a share as a percentage."""
+        return self("number.percent", n=self.number(f"{100 * share:.{digits}f}"))
+
+    def listing(self, items: list[str]) -> str:
+        """Join words: a, b and c."""
+        if len(items) < 2:
+            return "".join(items)
+        return self("number.and", first=", ".join(items[:-1]), last=items[-1])
+
+    @cached_property
+    def name(self) -> str:
+        """The language's own name for itself."""
+        return self("language.name")
+
+
+class Languages:
+    """The catalogues there are: those of the package, and what a folder of the operator's adds or replaces."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.by_code = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.yaml"))}
+        for path in sorted(Path(folder).glob("*.yaml")) if folder is not None else ():
+            self.by_code[path.stem] = self._with(_read(path), path)
+
+    def __iter__(self) -> Iterator[Catalogue]:
+        return iter(self.by_code.values())
+
+    def _with(self, added: Catalogue, path: Path) -> Catalogue:
+        """Return a language as the operator's file has it: checked, and filled up from the package's if it has one."""
+        known = self.by_code[FIRST].texts
+        base = self.by_code.get(added.language)
+        for key, text in added.texts.items():
+            if key not in known:
+                raise SettingError(f"texts {str(path)!r}: there is no text {key!r}." + nearest(key, known))
+            if placeholders(text) - placeholders(known[key]):
+                allowed = listed(sorted(placeholders(known[key]))) or "none"
+                raise SettingError(f"texts {str(path)!r}: {key!r} has placeholders it cannot have; allowed: {allowed}.")
+        missing = [] if base is not None else [key for key in known if key not in added.texts]
+        if missing:
+            raise SettingError(f"texts {str(path)!r}: these texts are missing: {listed(missing, 12)}.")
+        texts = {**(base.texts if base else {}), **added.texts}
+        return Catalogue(added.language, texts, {**(base.features if base else {}), **added.features})
+
+    def choose(self, wanted: str | None, accept_language: str = "") -> Catalogue:
+        """Return the language a visitor chose, else the best of those their browser asks for, else English."""
+        if wanted in self.by_code:
+            return self.by_code[str(wanted)]
+        for code in _asked_for(accept_language):
+            for candidate in (code, code.partition("-")[0]):
+                if candidate in self.by_code:
+                    return self.by_code[candidate]
+        return self.by_code[FIRST]
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names of a text's placeholders."""
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def _asked_for(header: str) -> list[str]:
+    """Return the languages of an Accept-Language header, the most wanted first; what is malformed is passed over."""
+    asked: list[tuple[float, str]] = []
+    for part in header[:500].split(","):
+        code, _, weight = part.strip().partition(";q=")
+        try:
+            asked.append((float(weight) if weight else 1.0, code.strip().lower()))
+        except ValueError:
+            continue
+    return [code for weight, code in sorted(asked, key=lambda pair: -pair[0]) if weight > 0]
+
+
+def _read(path: Path) -> Catalogue:
+    """Read one file: nested keys are joined by dots; `features` is kept apart."""
+    where = f"texts {str(path)!r}"
+    if not _CODE.fullmatch(path.stem):
+        raise SettingError(f"{where}: a file is named by its language, such as de.yaml or pt-BR.yaml.")
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingError(f"{where} is not valid YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise SettingError(f"{where}: expected keys with texts, not {type(data).__name__}.")
+    features = _features(data.pop("features", None) or {}, where)
+    return Catalogue(path.stem, dict(_flat(data, where)), features)
+
+
+def _flat(data: Mapping[Any, Any], where: str, prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in data.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, where, f"{name}.")
+        elif isinstance(value, str):
+            yield name, value.strip()
+        else:
+            raise SettingError(f"{where}: {name!r} must be a text, not {value!r}; put it in quotes.")
+
+
+def _features(data: Any, where: str) -> dict[str, FeatureWords]:
+    if not isinstance(data, Mapping):
+        raise SettingError(f"{where}: features must map a feature's name to its label, unit and values, not {data!r}.")
+    out = {}
+    for name, words in data.items():
+        if not isinstance(words, Mapping):
+            raise SettingError(f"{where}: feature {name!r} must have a label, a unit or values, not {words!r}.")
+        unknown = [key for key in words if key not in _FEATURE_KEYS]
+        if unknown:
+            raise SettingError(
+                f"{where}: feature {name!r}: unknown key {unknown[0]!r}; allowed: {', '.join(_FEATURE_KEYS)}."
+            )
+        values = {str(value): str(text) for value, text in (words.get("values") or {}).items()}
+        out[str(name)] = FeatureWords(str(words.get("label", "")), str(words.get("unit", "")), values)
+    return out

@@ -1,0 +1,236 @@
+"""What the person's page shows, worked out before any template sees it: sentences, facts, cards, a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leastways.plans import RecourseOption, RecoursePlan
+from leastways.schema import Schema
+from leastways.server.pages.texts import Catalogue
+from leastways.server.pages.ways import Way, ways
+from leastways.server.pages.wishes import Problem, Wishes, changeable
+from leastways.server.pages.words import ChangeView, Words
+
+_EFFORT = ((0.1, "small"), (0.3, "moderate"), (0.6, "large"))  # cost below -> word; above all of them: very large
+_RARELY = 0.005
+_FULL = 100  # the width of a bar, in its own units
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something the decision rests on."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class OptionView:
+    """A card: one way to a yes."""
+
+    number: int  # as the service knows it
+    rank: int  # as the person sees it
+    title: str
+    changes: tuple[ChangeView, ...]
+    more: tuple[str, ...]  # what asks more of the same things, in words
+    effort: str
+    effort_width: int
+    easiest_for: str
+    score: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A row of the comparison: a feature now, and under each option; None where an option leaves it as it is."""
+
+    label: str
+    now: str
+    then: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """The nearest that the search came to a yes."""
+
+    changes: tuple[ChangeView, ...]
+    score: str
+
+
+@dataclass(frozen=True)
+class PersonView:
+    """The whole page, but for the form's own fields."""
+
+    answer_id: str
+    status: str
+    decision: str
+    score: str
+    headline: str
+    explanation: str
+    advice: str
+    facts: tuple[Fact, ...]
+    fixed: tuple[Fact, ...]
+    options: tuple[OptionView, ...]
+    compared: tuple[Compared, ...]
+    miss: Miss | None
+    problems: tuple[tuple[str, str], ...]  # field, sentence
+    chosen: str
+    chosen_reason: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known when a page is made: the plan, what the person said, and what they chose."""
+
+    answer_id: str
+    plan: RecoursePlan
+    wishes: Wishes
+    threshold: float
+    choice: tuple[int | None, str] | None = None
+    problems: Sequence[Problem] = ()
+    all_closed: bool = False
+
+
+def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
+    """Work out everything the page says."""
+    words = Words(schema, texts)
+    plan = told.plan
+    offered = [] if told.all_closed else ways(schema, plan.state, plan.options)
+    options = _cards(words, told, offered)
+    status = "all_closed" if told.all_closed else plan.status
+    facts, fixed = _facts(words, plan.state)
+    return PersonView(
+        answer_id=told.answer_id,
+        status=status,
+        decision=texts("decision.accepted" if plan.status == "already_positive" else "decision.refused"),
+        score=_score(texts, plan.probability, told.threshold, "decision.score"),
+        headline=texts.count("options.found", len(options)) if options else texts(f"nothing.{status}.headline"),
+        explanation=_explanation(texts, status, options, told),
+        advice=_advice(schema, texts, told) if not options else "",
+        facts=facts,
+        fixed=fixed,
+        options=options,
+        compared=_compared(words, plan.state, [way.option for way in offered]),
+        miss=None if options or told.all_closed else _miss(words, told),
+        problems=tuple(_problem(words, problem) for problem in told.problems),
+        **_chosen(words, told),
+    )
+
+
+def _cards(words: Words, told: Told, offered: Sequence[Way]) -> tuple[OptionView, ...]:
+    costs = [way.option.expected_cost for way in offered]
+    top = max([1.0, *(cost for cost in costs if math.isfinite(cost))])
+    return tuple(_card(words, told, way, rank, top) for rank, way in enumerate(offered, 1))
+
+
+def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionView:
+    texts, option, state = words.texts, way.option, told.plan.state
+    cost = option.expected_cost
+    changes = tuple(words.changes(state, option.values))
+    word = next((name for limit, name in _EFFORT if cost < limit), "very_large")
+    return OptionView(
+        number=option.number,
+        rank=rank,
+        title=texts.listing([change.label for change in changes]),
+        changes=changes,
+        more=tuple(_in_a_line(words, state, other) for other in way.more),
+        effort=texts(f"effort.{word}"),
+        effort_width=_FULL if math.isnan(cost) else max(2, round(_FULL * cost / top)),
+        easiest_for=_easiest_for(texts, way.best_for, told),
+        score=_score(texts, option.probability, told.threshold, "options.score"),
+        chosen=told.choice is not None and told.choice[0] == option.number,
+    )
+
+
+def _in_a_line(words: Words, state: Mapping[str, Any], option: RecourseOption) -> str:
+    texts = words.texts
+    parts = [texts("options.more_change", label=c.label, after=c.after) for c in words.changes(state, option.values)]
+    return texts.listing(parts)
+
+
+def _easiest_for(texts: Catalogue, share: float, told: Told) -> str:
+    """Say for how many of the preferences still possible this option is the cheapest."""
+    kind = "said" if told.wishes != Wishes() else "unsaid"
+    if share < _RARELY:
+        return texts("easiest.rarely")
+    return texts(f"easiest.{kind}", share=texts.percent(share))
+
+
+def _score(texts: Catalogue, probability: float, threshold: float, key: str) -> str:
+    """Say a score beside what is needed, with as many digits as tell them apart."""
+    if math.isnan(probability):
+        return ""
+    for digits in (0, 1, 2):
+        score, needed = (texts.percent(p, digits) for p in (probability, threshold))
+        if score != needed or probability == threshold:
+            break
+    return texts(key, score=score, needed=needed)
+
+
+def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], told: Told) -> str:
+    if status == "partial":
+        return texts("options.partial")
+    if options:
+        return texts("options.said" if told.wishes != Wishes() else "options.unsaid")
+    return texts(f"nothing.{status}.explanation")
+
+
+def _advice(schema: Schema, texts: Catalogue, told: Told) -> str:
+    """Say what the person could loosen, if they closed or limited anything."""
+    features = changeable(schema, told.plan.state)
+    closed = sum(told.wishes.of(f.name).closed for f in features)
+    limited = sum(told.wishes.of(f.name).limited and not told.wishes.of(f.name).closed for f in features)
+    if closed:
+        return texts("nothing.loosen_locks", n=closed, total=len(features))
+    return texts("nothing.loosen_limits") if limited else ""
+
+
+def _facts(words: Words, state: Mapping[str, Any]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+    """Return what may change and what may not."""
+    open_to = {feature.name for feature in changeable(words.schema, state)}
+    parts: dict[bool, list[Fact]] = {True: [], False: []}
+    for f in words.schema.features:
+        parts[f.name in open_to].append(Fact(words.label(f), words.value(f, state[f.name])))
+    return tuple(parts[True]), tuple(parts[False])
+
+
+def _compared(words: Words, state: Mapping[str, Any], options: Sequence[RecourseOption]) -> tuple[Compared, ...]:
+    by_option = [{c.feature: c for c in words.changes(state, option.values)} for option in options]
+    rows = []
+    for feature in words.schema.features:
+        then = tuple(changes[feature.name].after if feature.name in changes else None for changes in by_option)
+        if any(then):
+            rows.append(Compared(words.label(feature), words.value(feature, state[feature.name]), then))
+    return tuple(rows)
+
+
+def _miss(words: Words, told: Told) -> Miss | None:
+    nearest = told.plan.nearest_miss
+    if nearest is None:
+        return None
+    changes = tuple(words.changes(told.plan.state, nearest.values))
+    return Miss(changes, _score(words.texts, nearest.probability, told.threshold, "nothing.miss_score"))
+
+
+def _problem(words: Words, problem: Problem) -> tuple[str, str]:
+    feature = words.schema.by_name[problem.feature]
+    place = f"f{words.schema.position(feature.name)}"
+    low, high = (words.value(feature, feature.values[end]) for end in (0, -1))
+    return place, words.texts(f"problem.{problem.kind}", label=words.label(feature), low=low, high=high)
+
+
+def _chosen(words: Words, told: Told) -> dict[str, str]:
+    """Repeat what the person chose, in words, so that they can be sure of it."""
+    texts = words.texts
+    if told.choice is None:
+        return {"chosen": "", "chosen_reason": ""}
+    number, reason = told.choice
+    option = next((o for o in told.plan.options if o.number == number), None)
+    if option is None:
+        return {"chosen": texts("choice.recorded_none"), "chosen_reason": reason}
+    changes = words.changes(told.plan.state, option.values)
+    parts = [texts("choice.change", label=c.label, before=c.before, after=c.after) for c in changes]
+    return {"chosen": texts("choice.recorded", what=texts.listing(parts)), "chosen_reason": reason}

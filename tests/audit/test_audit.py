@@ -1,0 +1,297 @@
+"""An audit's figures against arithmetic by hand and against the metrics; what does not change them; JSON and words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leastways as lw
+from leastways.audit import Audit, audit_plans
+from leastways.audit.figures import MEASURES
+from leastways.errors import DataError, SettingError
+from leastways.metrics import disparate_impact_ratio, fraction_satisfied
+from leastways.plans import RecoursePlans
+from tests.audit.made import drawn, oracle, plans, row, some, truth
+
+QUICK: dict[str, Any] = {"bootstraps": 60, "permutations": 60}
+SIX = ["female", "female", "female", "male", "male", "male"]
+
+
+def audit(*args: Any, **changes: Any) -> Audit:
+    return audit_plans(*args, **(QUICK | changes))
+
+
+@pytest.fixture(scope="module")
+def whole() -> Audit:
+    made, truths = drawn()
+    best = [oracle([min(c, 0.9) for c in t.costs.values()]) for t in truths]
+    return audit(made, ["sex", "age:35"], truth=truths, oracle=best)
+
+
+def test_people_who_need_nothing_are_counted_apart() -> None:
+    status = ["found", "none_exists", "already_positive", "found", "invalid_input", "partial"]
+    made = plans(SIX, [1, 0, 1, 1, 1, 0.5], options=[2, 0, 0, 1, 0, 1], status=status)
+    found = audit(made, "sex", min_group=1)
+    women, men = (row(found.by_group, "sex", g) for g in ("female", "male"))
+    assert [women[c] for c in ["people", "refused", "accepted", "unusable", "found", "none_exists"]] == [
+        3,
+        2,
+        1,
+        0,
+        1,
+        1,
+    ]
+    assert [men[c] for c in ["people", "refused", "accepted", "unusable", "found", "partial"]] == [3, 2, 0, 1, 1, 1]
+    assert [women[c] for c in ["coverage", "satisfied", "cost", "options", "queries"]] == [0.5, 0.25, 0.5, 1.0, 10.0]
+    assert [men[c] for c in ["coverage", "satisfied", "options"]] == [0.75, 0.375, 1.0]
+    everybody = found.overall.iloc[0]
+    assert everybody["coverage"] == pytest.approx((1 + 0 + 1 + 0.5) / 4)
+    assert [everybody[c] for c in ["people", "refused", "accepted", "unusable"]] == [6, 4, 1, 1]
+    assert found.unserved.index.tolist() == [1]
+    assert list(row(found.unserved, 1).values()) == [
+        "female",
+        "none_exists",
+        "no option exists within what this person may change",
+    ]
+    assert "Counted apart, in no rate: 1 whom the model accepts as they are and 1 with an unusable row." in str(found)
+    assert any("cut short for 1 people" in text for text in found.warnings)
+
+
+def test_hidden_costs_by_hand() -> None:
+    made = plans(SIX, [0.9] * 6)
+    first, second = truth([0.2, 1.0, np.inf, 0.4, 0.6, 3]), truth([0.4, np.inf, np.inf, 0.4, 0.2, np.inf])
+    found = audit(made, "sex", truth=[first, second], reference={"sex": "female"}, k=0.5)
+    women, men = (row(found.by_group, "sex", g) for g in ("female", "male"))
+    assert women["coverage"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert men["coverage"] == pytest.approx((1 + 1 + 0.5) / 3)
+    assert women["satisfied"] == pytest.approx(1 / 3)
+    assert men["satisfied"] == pytest.approx((1 + 0.5) / 3)
+    assert women["cost"] == pytest.approx((0.2 + 0.4 + 1.0) / 3)
+    ratio = row(found.ratios, "sex", "male", "coverage")
+    assert ratio["ratio"] == pytest.approx(2.5 / 1.5)
+    assert ratio["reference"] == "female"
+    assert some(found.ratios, ("sex", "female", "coverage"), ["ratio", "low", "high"]) == [1, 1, 1]
+    assert row(found.ratios, "sex", "female", "coverage")["note"] == "reference"
+
+
+def test_the_same_as_the_metrics_on_real_plans() -> None:
+    credit = lw.datasets.load_credit(n=400)
+    schema, model = credit.schema(), credit.model
+    people = credit.people
+    made = lw.Recourse(model, schema, n_options=3, budget=60, n_costs=40).fit(credit.train).recommend(people)
+    hidden = lw.simulate_people(people, schema, credit.train, random_state=3)
+    found = audit(made, ["sex", "group"], truth=hidden)
+    judged = lw.evaluate(made, hidden).iloc[0]
+    overall = found.overall.iloc[0]
+    assert overall["refused"] == judged["people"]
+    assert 100 * overall["satisfied"] == pytest.approx(judged["FS@1"])
+    assert 100 * overall["coverage"] == pytest.approx(judged["Cov"])
+    assert overall["cost"] == pytest.approx(judged["PAC"])
+    per_person = lw.metrics.evaluate_people(made, hidden)
+    satisfied = per_person["satisfied"].groupby(people["sex"]).mean()
+    reference = found.settings["references"]["sex"]
+    for group, share in satisfied.items():
+        ratio = found.ratios.loc[("sex", str(group), "satisfied"), "ratio"]
+        assert ratio == pytest.approx(disparate_impact_ratio(share, satisfied[reference]))
+    members = per_person[(people["sex"] == "female").reindex(per_person.index)]
+    rows = found.curves[found.curves.index.map(lambda keys: keys == ("sex", "female"))]
+    curve = dict(zip(rows["k"].tolist(), rows["satisfied"].tolist(), strict=True))
+    for k in (0.0, 0.3, 1.0, 1.5):
+        assert curve[k] == pytest.approx(fraction_satisfied(members["min_cost"].to_numpy(), k))
+    changed = made.changes.merge(people["sex"], left_on="person", right_index=True)
+    women = changed[(changed["sex"] == "female") & (changed["feature"] == "savings")]
+    n_options = made.options["person"].isin(people.index[people["sex"] == "female"]).sum()
+    asked = row(found.changes, "sex", "female", "savings")
+    assert asked["options"] == pytest.approx(len(women) / n_options)
+    assert "sex" not in found.changes.index.get_level_values("feature")
+
+
+def test_changes_by_hand() -> None:
+    found = audit(plans(SIX, [1] * 6, options=[1, 2, 0, 1, 1, 2]), "sex")
+    assert some(found.changes, ("sex", "female", "age"), ["people", "options"]) == [1.0, 1.0]
+    assert some(found.changes, ("sex", "female", "pay"), ["people", "options"]) == [1 / 2, 1 / 3]
+    assert some(found.changes, ("sex", "male", "pay"), ["people", "options"]) == [1 / 3, 1 / 4]
+
+
+def test_a_difference_and_none(whole: Audit) -> None:
+    made, truths = drawn(women=200, men=220)
+    found = audit(made, "sex", truth=truths, permutations=500, bootstraps=500)
+    line = row(found.ratios, "sex", "female", "coverage")
+    assert line["note"] == "lower"
+    assert line["high"] < 0.8
+    assert line["p"] == line["p_adjusted"] == pytest.approx(2 / 501)
+    assert row(found.ratios, "sex", "female", "queries")["note"] == "no large difference"
+    women = row(found.by_group, "sex", "female")
+    assert women["coverage_low"] < women["coverage"] < women["coverage_high"]
+    assert "sex, female: coverage" in "\n".join(lw.audit.Audit.to_text(found).split("\n")[4:8])
+    assert (whole.ratios["p_adjusted"].dropna() >= whole.ratios["p"].dropna()).all()
+
+
+def test_small_groups_are_shown_and_not_tested() -> None:
+    found = audit(plans(["female"] * 5 + ["male"] * 40, [0.5] * 5 + [1.0] * 40), "sex", min_group=10)
+    line = row(found.ratios, "sex", "female", "coverage")
+    assert line["ratio"] == 0.5
+    assert np.isnan(line["p"])
+    assert line["note"] == "too few people"
+    assert found.warnings[1] == "By sex: fewer than 10 refused people, too few to say anything about: female (5)."
+    assert "No group is large enough" in found.to_text()
+
+
+def test_too_wide_to_say() -> None:
+    random = np.random.default_rng(0)
+    found = audit(
+        plans(["female", "male"] * 20, random.random(40)), "sex", reference={"sex": "male"}, min_group=5, bootstraps=500
+    )
+    assert row(found.ratios, "sex", "female", "coverage")["note"] == "cannot say"
+    assert any(t.startswith("By sex: too few people") and "coverage of female" in t for t in found.warnings)
+
+
+def test_nobody_served_in_the_reference_group() -> None:
+    found = audit(plans(["female"] * 20 + ["male"] * 25, [1.0] * 20 + [0.0] * 25), "sex", min_group=5)
+    line = row(found.ratios, "sex", "female", "coverage")
+    assert np.isnan(line["ratio"])
+    assert line["note"] == "higher"  # the test does not need the ratio
+    assert row(found.ratios, "sex", "female", "cost")["note"] == "undefined"
+    assert Audit.from_json(found.to_json()) == found
+
+
+def test_without_truth_it_says_what_is_missing() -> None:
+    made, _ = drawn()
+    found = audit(made, "sex", k=0.5)
+    assert found.curves.empty
+    assert found.oracle is None
+    assert np.isnan(found.by_group["satisfied"]).all()
+    assert "no curve" in found.warnings[0]
+    assert "FS@0.5 is not known" in found.warnings[1]
+    assert not np.isnan(audit(made, "sex").by_group["satisfied"]).any()
+
+
+def test_too_few_permutations_for_so_many_comparisons() -> None:
+    made, truths = drawn()
+    assert any(
+        "permutations or more" in text for text in audit(made, ["sex", "age"], truth=truths, min_group=5).warnings
+    )
+    assert not any("permutations or more" in t for t in audit(made, "sex", truth=truths, permutations=400).warnings)
+
+
+@settings(max_examples=8)
+@given(order=st.permutations(range(30)), seed=st.integers(0, 5))
+def test_neither_order_nor_labels_matter(order: list[int], seed: int) -> None:
+    made, truths = drawn(seed, women=12, men=18)
+    first = audit(made, ["sex", "age:40"], truth=truths, min_group=3, random_state=seed)
+    label = [f"p{n}" for n in range(30)]
+    sex, age = (made.people[c].tolist() for c in ("sex", "age"))
+    moved = plans(
+        [sex[i] for i in order],
+        [made.summary["covered"][i] for i in order],
+        age=[age[i] for i in order],
+        options=[int(made.summary["n_options"][i]) for i in order],
+        index=[label[i] for i in order],
+    )
+    renamed = [truth([t.costs[i] for i in order], moved.people.index) for t in truths]
+    second = audit(moved, ["sex", "age:40"], truth=renamed, min_group=3, random_state=seed)
+    for name in ("by_group", "ratios", "curves", "changes"):
+        pd.testing.assert_frame_equal(getattr(first, name), getattr(second, name))
+
+
+def test_other_names_of_groups_change_no_figure() -> None:
+    made, truths = drawn()
+    names = pd.DataFrame({"sex": made.people["sex"].map({"female": "x", "male": "a"})})
+    first = audit(made, "sex", truth=truths, bootstraps=3000)
+    second = audit(made, "sex", truth=truths, groups=names, bootstraps=3000)
+    for one, two in (("female", "x"), ("male", "a")):
+        for measure in MEASURES:
+            assert row(first.by_group, "sex", one)[measure] == row(second.by_group, "sex", two)[measure]
+            ends = [row(a.by_group, "sex", g)[f"{measure}_low"] for a, g in ((first, one), (second, two))]
+            assert ends[0] == pytest.approx(ends[1], rel=0.1)  # other resamples of the same people
+
+
+def test_the_same_seed_gives_the_same_audit(whole: Audit) -> None:
+    made, truths = drawn()
+    best = [oracle([min(c, 0.9) for c in t.costs.values()]) for t in truths]
+    shares: list[float] = []
+    again = audit(made, ["sex", "age:35"], truth=truths, oracle=best, progress=shares.append)
+    assert again == whole
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    other = audit(made, ["sex", "age:35"], truth=truths, oracle=best, random_state=1)
+    assert other != whole
+    assert other.by_group["coverage"].equals(whole.by_group["coverage"])
+
+
+def test_json_brings_back_the_same(whole: Audit, tmp_path: Path) -> None:
+    text = whole.to_json(tmp_path / "a.json")
+    assert Audit.from_json(text) == whole
+    assert Audit.from_json(tmp_path / "a.json") == whole
+    assert Audit.from_json(str(tmp_path / "a.json")).to_text() == whole.to_text()
+    json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    plain = audit(drawn()[0], "sex")
+    assert Audit.from_json(plain.to_json()) == plain
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "{", '{"format": "leastways audit", "version": 9}', '{"format": "leastways audit", "version": 1}']
+)
+def test_what_is_no_audit(text: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the text"):
+        Audit.from_json(text)
+    with pytest.raises(DataError, match="no file"):
+        Audit.from_json(tmp_path / "none.json")
+
+
+def test_frames_are_as_promised(whole: Audit) -> None:
+    assert list(whole.by_group.index.names) == ["grouping", "group"]
+    assert list(whole.ratios.index.names) == ["grouping", "group", "metric"]
+    assert {"ratio", "low", "high", "p", "p_adjusted", "note"} <= set(whole.ratios.columns)
+    assert whole.groupings == ["sex", "age", "sex × age"]
+    assert whole.grouping("sex").index.tolist() == ["female", "male"]
+    with pytest.raises(SettingError, match=r"no grouping 'sx'.*Did you mean 'sex'"):
+        whole.grouping("sx")
+    with pytest.raises(AttributeError):
+        whole.by_group = whole.overall  # type: ignore[misc]
+    low, value, high = (whole.by_group[f"cost{end}"] for end in ("_low", "", "_high"))
+    assert ((low <= value) & (value <= high)).all()
+    assert (whole.curves.groupby(level=["grouping", "group"])["satisfied"].diff().dropna() >= -1e-12).all()
+    assert "140 refused people" in repr(whole)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"k": -1}, "k must be a number"),
+        ({"bootstraps": 0}, "bootstraps"),
+        ({"permutations": 1.5}, "permutations"),
+        ({"min_group": 0}, "min_group"),
+        ({"random_state": -1}, "random_state"),
+        ({"truth": ["x"]}, "truth must be what simulate_people returns"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        audit(plans(SIX, [1] * 6), "sex", **changes)
+
+
+def test_bad_plans() -> None:
+    wrong: Any = {"plans": 1}
+    with pytest.raises(SettingError, match="must be RecoursePlans"):
+        audit(wrong, "sex")
+    with pytest.raises(DataError, match="none of the 6 people in the plans was refused"):
+        audit(plans(SIX, [1] * 6, options=[0] * 6, status=["already_positive"] * 6), "sex")
+
+
+def test_other_people_than_the_simulated_ones() -> None:
+    credit = lw.datasets.load_credit(n=200)
+    hidden = lw.simulate_people(credit.people.head(3), credit.schema(), credit.train)
+    with pytest.raises(DataError, match="different schemas"):
+        audit(plans(SIX, [1] * 6), "sex", truth=hidden)
+    made = lw.Recourse(credit.model, credit.schema(), n_options=2, budget=20, n_costs=10).fit(credit.train)
+    all_plans: RecoursePlans = made.recommend(credit.people)
+    with pytest.raises(DataError, match="the simulated people lack"):
+        audit(all_plans, "sex", truth=hidden)

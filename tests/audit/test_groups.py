@@ -1,0 +1,160 @@
+"""Who belongs where: columns, bins, what is missing, intersections, references."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leastways.audit.groups import NOT_STATED, Grouping, groupings_of, references_of
+from leastways.errors import DataError, SettingError
+from tests.audit.made import SCHEMA
+
+PEOPLE = pd.DataFrame(
+    {
+        "sex": ["male", "female", "male", "male"],
+        "age": [19, 25, 39, 60],
+        "pay": [1, 2, 1, 2],
+    },
+    index=["a", "b", "c", "d"],
+)
+EXTRA = pd.DataFrame(
+    {
+        "origin": ["north", None, "south", "north"],
+        "citizen": [True, False, True, True],
+        "size": pd.Categorical(["S", "L", "M", "S"], ["S", "M", "L"], ordered=True),
+        "a:b": [1.0, 2.0, np.nan, 1.0],
+        "income": [0.5, 1.5, 2.5, 3.5],
+    },
+    index=["a", "b", "c", "d"],
+)
+
+
+def one(by: str, groups: pd.DataFrame | None = None) -> Grouping:
+    (found,) = groupings_of(PEOPLE, SCHEMA, by, groups)
+    return found
+
+
+def sorted_into(grouping: Grouping) -> list[str]:
+    return [grouping.groups[code] for code in grouping.codes]
+
+
+def test_by_a_category_in_the_order_of_the_schema() -> None:
+    found = one("sex")
+    assert found.name == "sex"
+    assert found.groups == ("female", "male")
+    assert sorted_into(found) == ["male", "female", "male", "male"]
+
+
+def test_bins_take_their_lower_bound() -> None:
+    found = one("age:25,60")
+    assert found.groups == ("below 25", "25 to below 60", "60 and above")
+    assert sorted_into(found) == ["below 25", "25 to below 60", "25 to below 60", "60 and above"]
+    assert one("age:10").groups == ("10 and above",)  # bins that nobody is in are left out
+
+
+def test_few_numbers_are_groups_and_many_are_quartiles() -> None:
+    assert one("pay").groups == ("1", "2")
+    many = pd.DataFrame({"x": np.arange(100.0)})
+    (found,) = groupings_of(many, SCHEMA, "x")
+    assert found.groups == ("below 25", "25 to below 50", "50 to below 75", "75 and above")
+    assert np.bincount(found.codes).tolist() == [25] * 4
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=1, max_size=60))
+def test_every_number_has_one_bin_and_bins_do_not_overlap(values: list[float | None]) -> None:
+    column = np.array([np.nan if v is None else v for v in values])
+    (found,) = groupings_of(pd.DataFrame({"x": column}), SCHEMA, "x")
+    assert len(found.codes) == len(values)
+    for code in range(len(found.groups)):
+        inside = column[found.codes == code]
+        assert len(inside)
+        assert np.isnan(inside).all() == (found.groups[code] == NOT_STATED)
+    known = [column[found.codes == code] for code, name in enumerate(found.groups) if name != NOT_STATED]
+    if not found.groups[0].lstrip("-").replace(".", "").isdigit():  # bins rise
+        assert all(a.max() <= b.min() for a, b in pairwise(known))
+
+
+def test_attributes_kept_apart() -> None:
+    origin = one("origin", EXTRA)
+    assert origin.groups == ("north", "south", NOT_STATED)
+    assert sorted_into(origin) == ["north", NOT_STATED, "south", "north"]
+    assert one("citizen", EXTRA).groups == ("False", "True")
+    assert one("size", EXTRA).groups == ("S", "M", "L")
+    assert one("a:b", EXTRA).groups == ("1", "2", NOT_STATED)  # a colon may be part of a name
+    assert sorted_into(one("income:1,3", EXTRA))[0] == "below 1"
+    shuffled = EXTRA.loc[["d", "b", "a", "c"]]
+    assert sorted_into(one("origin", shuffled)) == sorted_into(origin)
+
+
+def test_intersections() -> None:
+    found = groupings_of(PEOPLE, SCHEMA, ["sex", "age:30"])
+    assert [g.name for g in found] == ["sex", "age", "sex × age"]
+    assert found[2].groups == ("female × below 30", "male × below 30", "male × 30 and above")
+    assert sorted_into(found[2])[1] == "female × below 30"
+    three = groupings_of(PEOPLE, SCHEMA, ["sex", "age:30", "pay"])
+    assert [g.name for g in three] == ["sex", "age", "pay", "sex × age", "sex × pay", "age × pay", "sex × age × pay"]
+
+
+def test_the_reference_is_named_or_the_largest_group() -> None:
+    found = groupings_of(PEOPLE, SCHEMA, ["sex", "age:30"])
+    everybody = np.ones(4, np.bool_)
+    assert references_of(found, everybody, None) == [1, 0, 2]
+    assert references_of(found, everybody, {"sex": "female"}) == [0, 0, 0]
+    assert references_of(found, everybody, {"sex": "male", "age": "below 30"}) == [1, 0, 1]
+    nobody_male = np.array([False, True, False, False])
+    assert references_of(found, nobody_male, None) == [0, 0, 0]
+    with pytest.raises(SettingError, match="nobody in group 'male' of 'sex' was refused"):
+        references_of(found, nobody_male, {"sex": "male"})
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ([], "names no column"),
+        (["sex", "sex"], "names a column twice: 'sex'"),
+        (["age", "age:30"], "twice"),
+        ("sx", r"no column 'sx'; there are: 'sex', 'age', 'pay'\. Did you mean 'sex'"),
+        ("agee:30", "no column 'agee'.*Did you mean 'age'"),
+        ("sex:1,2", "'sex' does not hold numbers"),
+        ("age:40,30", "rising numbers.*age:25,40,60"),
+        ("age:forty", "rising numbers"),
+        ("age:nan", "rising numbers"),
+    ],
+)
+def test_what_people_cannot_be_grouped_by(by: Any, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        groupings_of(PEOPLE, SCHEMA, by)
+
+
+def test_too_many_groups() -> None:
+    many = pd.DataFrame({"name": [f"n{i}" for i in range(60)]})
+    with pytest.raises(SettingError, match="'name' has 60 different values, more than 50"):
+        groupings_of(many, SCHEMA, "name")
+
+
+def test_bad_tables_of_groups() -> None:
+    with pytest.raises(DataError, match="lacks 'a'"):
+        groupings_of(PEOPLE, SCHEMA, "origin", EXTRA.iloc[1:])
+    with pytest.raises(DataError, match="twice or more: 'b'"):
+        groupings_of(PEOPLE, SCHEMA, "origin", EXTRA.loc[["a", "b", "b", "c", "d"]])
+    wrong: Any = {"origin": [1]}
+    with pytest.raises(DataError, match="must be a DataFrame"):
+        groupings_of(PEOPLE, SCHEMA, "origin", wrong)
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ({"age": "old"}, "'age'.*not grouped by; by has: 'sex'"),
+        ({"sex": "mal"}, "'sex' has no group 'mal'; it has: 'female', 'male'.*Did you mean 'male'"),
+    ],
+)
+def test_bad_references(reference: dict[str, str], words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        references_of(groupings_of(PEOPLE, SCHEMA, "sex"), np.ones(4, np.bool_), reference)

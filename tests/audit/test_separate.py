@@ -1,0 +1,114 @@
+"""Whose gap is it: a model that is unfair by construction, a search that is, and what the oracle did not settle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastways as lw
+from leastways.audit import Audit, audit_plans
+from leastways.errors import DataError, SettingError
+from tests.audit.made import oracle, plans, row, truth
+
+SEX = ["female"] * 40 + ["male"] * 40
+OPEN = [0.5] * 40
+HALF = [0.5, np.inf] * 20
+QUICK: dict[str, Any] = {"bootstraps": 200, "permutations": 100}
+
+
+def separated(reached: list[float], best: list[float], **changes: Any) -> Audit:
+    made = plans(SEX, np.isfinite(reached).tolist())
+    table = oracle(best, **changes)
+    return audit_plans(made, "sex", truth=truth(reached), oracle=table, reference={"sex": "male"}, **QUICK)
+
+
+def row_of(found: Audit, metric: str = "coverage") -> dict[str, Any]:
+    return row(found.oracle, "sex", "female", metric)
+
+
+def test_an_unfair_model() -> None:
+    """No state of half of the women is accepted: the search loses nothing that there was."""
+    found = separated(HALF + OPEN, HALF + OPEN)
+    line = row_of(found)
+    assert (line["value"], line["oracle"], line["lost"], line["reached"]) == (0.5, 0.5, 0.0, 1.0)
+    assert (line["gap"], line["model_gap"], line["search_gap"]) == (-0.5, -0.5, 0.0)
+    assert line["model_gap_high"] < -0.3
+    assert -0.1 < line["search_gap_low"] <= 0 <= line["search_gap_high"] < 0.1
+    assert "coverage −50.0 points from male; the model's −50.0" in found.to_text()
+
+
+def test_an_unfair_search() -> None:
+    """Everybody could be accepted: what half of the women lack, the search did not find."""
+    line = row_of(separated(HALF + OPEN, OPEN + OPEN))
+    assert (line["oracle"], line["lost"], line["reached"]) == (1.0, 0.5, 0.5)
+    assert (line["gap"], line["model_gap"], line["search_gap"]) == (-0.5, 0.0, -0.5)
+    assert line["search_gap_high"] < -0.3
+    assert -0.1 < line["model_gap_low"] <= 0 <= line["model_gap_high"] < 0.1
+
+
+def test_parts_add_up_and_the_reference_has_no_gap() -> None:
+    random = np.random.default_rng(2)
+    best = np.where(random.random(80) < 0.8, random.random(80) * 1.5, np.inf)
+    reached = np.where(random.random(80) < 0.8, best * 1.1, np.inf)
+    found = separated(reached.tolist(), best.tolist())
+    assert found.oracle is not None
+    parts = found.oracle["model_gap"] + found.oracle["search_gap"]
+    assert parts.to_numpy() == pytest.approx(found.oracle["gap"].to_numpy())
+    rest = found.oracle["oracle"] - found.oracle["lost"]
+    assert found.oracle["value"].to_numpy() == pytest.approx(rest.to_numpy())
+    base = row(found.oracle, "sex", "male", "satisfied")
+    assert [value for name, value in base.items() if "gap" in name] == [0.0] * 9
+    assert row_of(found, "satisfied")["value"] == pytest.approx((reached[:40] < 1).mean())
+    assert (found.curves["oracle"] >= found.curves["satisfied"] - 1e-12).all()
+
+
+def test_a_real_model_that_refuses_women() -> None:
+    """Women of this bank can do nothing about a no; a tiny budget then hurts men and women alike."""
+    credit = lw.datasets.load_credit(n=400)
+    schema, base = credit.schema(), credit.model
+    assert base is not None
+
+    def model(rows: pd.DataFrame) -> Any:
+        return np.where(rows["sex"] == "female", np.minimum(base(rows), 0.4), base(rows))
+
+    people = credit.people[model(credit.people) < 0.5].head(50)
+    made = lw.Recourse(model, schema, n_options=3, budget=40, n_costs=30).fit(credit.train).recommend(people)
+    hidden = lw.simulate_people(people, schema, credit.train, random_state=1)
+    best = lw.metrics.oracle_people(model, hidden, max_queries=300)
+    found = audit_plans(made, "sex", truth=hidden, oracle=best, reference={"sex": "male"}, min_group=5, **QUICK)
+    line = row_of(found)
+    assert (line["value"], line["oracle"]) == (0.0, 0.0)
+    assert line["model_gap_high"] < 0
+    assert line["search_gap"] >= 0  # the search loses something of men's, nothing of women's: there was nothing
+    assert row(found.ratios, "sex", "female", "coverage")["note"] == "lower"
+    assert len(found.unserved) >= (people["sex"] == "female").sum()
+
+
+def test_where_the_oracle_stopped_early() -> None:
+    """What it did not settle counts as what the search reached, and is said."""
+    status = pd.Series(["bounded"] * 40 + ["exact"] * 40, dtype="str")
+    found = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[0.7] * 40 + OPEN)
+    assert row_of(found)["lost"] == 0.0
+    assert any("before it was sure of coverage in 20 cases" in t for t in found.warnings)
+    assert any("sure of FS@1 in 20 cases" in t for t in found.warnings)
+    beyond = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[1.0] * 40 + OPEN)
+    assert not any("FS@1 in" in t for t in beyond.warnings)  # a bound of 1 settles FS@1
+
+
+def test_what_does_not_fit_together() -> None:
+    made = plans(SEX, [1.0] * 80)
+    with pytest.raises(SettingError, match="give the same ones as truth"):
+        audit_plans(made, "sex", oracle=oracle(OPEN + OPEN))
+    with pytest.raises(DataError, match=r"0, 1, 2.* cost.* less than the least"):
+        separated(OPEN + OPEN, [0.6] * 80)
+    with pytest.raises(DataError, match="accepts 0 as they are"):
+        separated(OPEN + OPEN, OPEN + OPEN, status=["already_positive"] + ["exact"] * 79)
+    with pytest.raises(SettingError, match="a table for each of the 1 truths, not 2"):
+        audit_plans(made, "sex", truth=truth(OPEN + OPEN), oracle=[oracle(OPEN + OPEN)] * 2)
+    with pytest.raises(DataError, match="the oracle lacks 79"):
+        audit_plans(made, "sex", truth=truth(OPEN + OPEN), oracle=oracle([0.5] * 79))
+    with pytest.raises(SettingError, match=r"oracle_people returns.*'bound'"):
+        audit_plans(made, "sex", truth=truth(OPEN + OPEN), oracle=oracle(OPEN + OPEN).drop(columns="bound"))

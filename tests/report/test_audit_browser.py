@@ -1,0 +1,76 @@
+"""The audit's page in a real browser: it fits a phone, loads nothing, and axe finds nothing serious."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leastways.audit import audit_plans
+from leastways.report import AUDIT_SHEET, audit_html
+from tests.audit.made import drawn, oracle
+
+pytest.importorskip("matplotlib")
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made, truths = drawn()
+    best = [oracle([min(c, 0.9) for c in t.costs.values()]) for t in truths]
+    audit = audit_plans(made, ["sex", "age:30,45"], truth=truths, oracle=best, bootstraps=40, permutations=40)
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "report.html").write_text(audit_html(audit), encoding="utf-8")
+    policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self' file:\">"
+    strict = audit_html(audit, stylesheet_href="audit.css").replace("<head>", f"<head>{policy}")
+    (folder / "strict.html").write_text(strict, encoding="utf-8")
+    (folder / "audit.css").write_text(AUDIT_SHEET, encoding="utf-8")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield running
+        running.close()
+
+
+def opened(browser: Any, file: Path, **settings: Any) -> tuple[Any, list[str]]:
+    """Open the page; what it loads beside itself, and every complaint of the browser, is listed."""
+    tab = browser.new_context(**settings).new_page()
+    faults: list[str] = []
+    tab.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+    tab.on("request", lambda request: faults.append(request.url) if request.url != file.as_uri() else None)
+    tab.goto(file.as_uri())
+    return tab, faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone(browser: Any, file: Path, scheme: str) -> None:
+    tab, faults = opened(browser, file, viewport={"width": 390, "height": 800}, color_scheme=scheme)
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    assert tab.locator("figure svg").count() == 9
+    assert (
+        min(tab.evaluate("[...document.querySelectorAll('figure svg')].map(x => x.getBoundingClientRect().height)"))
+        > 80
+    )
+    assert faults == []
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe")
+    serious = [v for v in axe.Axe().run(tab).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
+def test_under_a_strict_policy_it_looks_the_same(browser: Any, file: Path) -> None:
+    """No style stands in the page, so a policy that forbids them takes nothing away: not in the drawings either."""
+    plain, _ = opened(browser, file, viewport={"width": 1000, "height": 800})
+    strict, faults = opened(browser, file.with_name("strict.html"), viewport={"width": 1000, "height": 800})
+    assert faults == [file.with_name("audit.css").as_uri()]
+    assert strict.locator("figure svg").first.screenshot() == plain.locator("figure svg").first.screenshot()

@@ -1,0 +1,169 @@
+"""The auditor's page without a browser: who may enter, what it shows, what can be taken away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+from starlette.datastructures import QueryParams
+
+from leastways.audit import Audit
+from leastways.errors import plain
+from leastways.server import Applicant, Service
+from leastways.server.pages.auditing import Question, as_csv, columns_of
+from leastways.server.pages.sessions import COOKIE, Sessions
+from tests.server.pages.bank import Visitor, credit_service, issue
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service, refused = credit_service(tmp_path_factory.mktemp("audited"))
+    with service:
+        issue(service, refused.head(70))
+        yield service
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service, refused = credit_service(tmp_path_factory.mktemp("guarded"), require_keys=True)
+    with service:
+        issue(service, refused.head(40))
+        yield service
+
+
+def test_the_audit_over_what_was_served(service: Service) -> None:
+    page = Visitor(service).get("/audit?by=sex")
+    assert page.status_code == 200
+    assert "By sex" in page.text
+    assert "70" in page.text
+    assert "<style" not in page.text
+    assert " style=" not in page.text
+    assert page.text.count("<svg") >= 2
+    assert "By group" not in page.text
+
+
+def test_by_what_people_cannot_change_unless_told(service: Service) -> None:
+    columns, usual = columns_of(service)
+    assert usual == ["sex", "group"]
+    assert set(columns) == set(service.schema.names)
+
+
+def test_downloads_are_what_was_shown(service: Service) -> None:
+    visitor = Visitor(service)
+    visitor.get("/audit?by=sex")
+    audit = Audit.from_json(visitor.get("/audit/download/audit.json?by=sex").text)
+    assert audit.groupings == ["sex"]
+    assert int(audit.overall["refused"].iloc[0]) == 70
+    table = visitor.get("/audit/download/by_group.csv?by=sex")
+    assert table.headers["content-disposition"] == 'attachment; filename="by_group.csv"'
+    rows = list(csv.DictReader(io.StringIO(table.text)))
+    assert {row["group"] for row in rows} == {"female", "male"}
+    assert sum(int(row["refused"]) for row in rows) == 70
+    report = visitor.get("/audit/download/report.html?by=sex")
+    assert "attachment" in report.headers["content-disposition"]
+    assert "<!DOCTYPE html>" in report.text
+    for name in ("nothing.csv", "audit.csv", "by_group.json", "settings.csv", "unserved.csv"):
+        assert visitor.get(f"/audit/download/{name}?by=sex").status_code == 404, name
+
+
+def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
+    page = Visitor(service).get("/audit?by=sex&until=2001-01-01")
+    assert page.status_code == 200
+    assert "nothing to audit" in page.text
+    assert 'value="2001-01-01"' in page.text
+
+
+@pytest.mark.parametrize("query", ["by=<script>", "by=nothing&since=soon&until=99999-01-01", "which=all", "by="])
+def test_what_is_not_understood_is_left_out(service: Service, query: str) -> None:
+    page = Visitor(service).get(f"/audit?{query}")
+    assert page.status_code == 200
+    assert "By sex" in page.text
+    assert "<script>" not in page.text
+
+
+def test_questions_are_read_and_written() -> None:
+    columns = ["sex", "group", "age", "job"]
+    asked = Question.read(QueryParams("by=job&by=sex&by=age&by=group&since=2026-01-31&which=latest"), columns, ["sex"])
+    assert asked.by == ("sex", "group", "age")  # three at most
+    assert Question.read(QueryParams(asked.address()), columns, ["sex"]) == asked
+    day = Question(("sex",), until=asked.since).filters()["until"]
+    assert day == datetime(2026, 2, 1, tzinfo=UTC)  # the day itself counts
+
+
+def test_no_text_of_a_table_is_a_formula() -> None:
+    table = pd.DataFrame({"reason": ["=1+1", "@x", "fine", None], "cost": [-1.0, 2.0, 3.0, 4.0]})
+    text = as_csv(table)
+    assert "'=1+1" in text
+    assert "'@x" in text
+    assert ",-1.0" in text
+
+
+def test_keys_open_the_page(guarded: Service) -> None:
+    _, right = guarded.keys.create("auditor", ["audit"])
+    _, other = guarded.keys.create("reader", ["read", "apply"])
+    visitor = Visitor(guarded)
+    for path in ("/audit?by=sex", "/audit/download/audit.json?by=sex", "/audit/download/by_group.csv?by=sex"):
+        page = visitor.get(path)
+        assert page.status_code == 401
+        assert "Sign in to the audit" in page.text
+        assert visitor.get(path, headers={"Authorization": f"Bearer {other}"}).status_code == 401
+        assert visitor.get(path, headers={"Authorization": f"Bearer {right}"}).status_code == 200
+    for wrong in (other, "lw_x_y", "", right[:-1]):
+        said = visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": wrong})
+        assert said.status_code == 401
+        assert "does not allow the audit" in said.text
+        assert COOKIE not in visitor.cookies
+        assert not wrong or wrong not in said.text
+
+
+def test_a_session(guarded: Service) -> None:
+    key, text = guarded.keys.create("auditor", ["audit"])
+    visitor = Visitor(guarded)
+    assert visitor.post("/audit/login", data={"key": text}).status_code == 403  # not from our form
+    said = visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": f" {text} "})
+    assert (said.status_code, said.headers["location"]) == (303, "/audit")
+    cookie = next(c for c in said.headers.get_list("set-cookie") if c.startswith(COOKIE))
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Max-Age=1800" in cookie
+    assert text not in cookie
+    assert visitor.get("/audit?by=sex").status_code == 200
+    assert json.loads(visitor.get("/audit/download/audit.json?by=sex").text)["format"] == "leastways audit"
+    assert visitor.post("/audit/logout", data={}).status_code == 403
+    guarded.keys.revoke(key.id)
+    assert visitor.get("/audit").status_code == 401  # a session does not outlive its key
+
+
+def test_signing_out(guarded: Service) -> None:
+    _, text = guarded.keys.create("auditor", ["audit"])
+    visitor = Visitor(guarded)
+    visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": text})
+    proof = visitor.csrf("/audit?by=sex")
+    assert visitor.post("/audit/logout", data={"csrf": proof}).status_code == 303
+    assert visitor.get("/audit").status_code == 401
+
+
+def test_sessions_are_signed_and_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = Sessions(lasts=60)
+    cookie = sessions.start("abc")
+    assert sessions.key_of(cookie) == "abc"
+    assert Sessions().key_of(cookie) is None
+    said, _, signature = cookie.rpartition(".")
+    forged = ["", ".", "..", "abc..", f"xyz{said[3:]}.{signature}", f"abc.99999999999.{signature}", f"{said}.é", None]
+    assert [sessions.key_of(one) for one in forged] == [None] * len(forged)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 61)
+    assert sessions.key_of(cookie) is None
+
+
+def test_a_persons_page_needs_no_key(guarded: Service) -> None:
+    plans = guarded.served().plans
+    assert plans is not None
+    again = Applicant({str(name): plain(value) for name, value in plans.people.iloc[0].items()})
+    assert Visitor(guarded).get(f"/p/{guarded.answer([again])[0].token}").status_code == 200

@@ -1,0 +1,408 @@
+"""The pages in a real browser: what a person does, with scripts and without, on a desk and on a phone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from leastways.server import Applicant, Issued, Service
+from leastways.server.app import create_app
+from leastways.server.pages.demo import add_index
+from tests.server.pages.bank import SCRIPT, credit_service, issue, odd_service, running
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield opened
+        opened.close()
+
+
+class Site:
+    """A running service, and people of whom each test takes one that nobody has touched."""
+
+    def __init__(self, service: Service, home: str, issued: list[Issued]) -> None:
+        self.service, self.home, self._fresh = service, home, list(issued)
+
+    def someone(self) -> Issued:
+        return self._fresh.pop()
+
+    def place(self, feature: str, part: str) -> str:
+        return f"f{self.service.schema.position(feature)}-{part}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    service, refused = credit_service(tmp_path_factory.mktemp("site"))
+    with service, ExitStack() as stack:
+        issued = issue(service, refused.head(60))
+        app = create_app(service)
+        add_index(app, service, issued[:5], ("age", "job"))
+        yield Site(service, stack.enter_context(running(app)), issued)
+
+
+@pytest.fixture
+def visit(browser: Any, site: Site) -> Iterator[Open]:
+    """Opens pages; a fault in a script, or a request to anywhere else, fails the test."""
+    faults: list[str] = []
+    with ExitStack() as stack:
+
+        def visit(path: str, home: str = site.home, expect: tuple[str, ...] = (), **options: Any) -> Any:
+            context = browser.new_context(**({"viewport": DESK} | options))
+            stack.callback(context.close)
+            tab = context.new_page()
+            tab.on("pageerror", lambda error: faults.append(str(error)))
+            tab.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
+            tab.on("console", lambda said: faults.extend(_complaints(said, expect)))
+            tab.on("request", lambda r: None if r.url.startswith(home) else faults.append(f"asked {r.url}"))
+            tab.goto(home + path)
+            return tab
+
+        yield visit
+    assert faults == []
+
+
+def _complaints(said: Any, expected: tuple[str, ...]) -> list[str]:
+    known = said.type not in ("error", "warning") or any(part in said.text for part in expected)
+    return [] if known else [said.text]
+
+
+def followed(page: Any, act: Callable[[], Any]) -> None:
+    """Do something on the form, and wait until the options have followed."""
+    page.evaluate(
+        "() => { window.came = 0; document.addEventListener('followed', () => window.came++, {once: true}); }"
+    )
+    act()
+    page.wait_for_function("() => window.came > 0")
+
+
+def asked_to_change(page: Any) -> set[str]:
+    found: list[str] = page.eval_on_selector_all("[data-feature]", "all => all.map(one => one.dataset.feature)")
+    return set(found)
+
+
+def first_option(page: Any) -> set[str]:
+    found: list[str] = page.eval_on_selector_all(
+        ".card:first-child [data-feature]", "all => all.map(one => one.dataset.feature)"
+    )
+    return set(found)
+
+
+def test_a_locked_feature_is_never_asked_for_again(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    locked: set[str] = set()
+    while len(locked) < 5:
+        name = sorted(asked_to_change(page))[0]
+        locked.add(name)
+        followed(page, page.locator(f"[name={site.place(name, 'lock')}]").check)
+        assert not asked_to_change(page) & locked
+        if not asked_to_change(page):
+            assert "no way" in page.inner_text("#headline")
+            break
+    assert len(locked) >= 2
+    page.reload()
+    assert not asked_to_change(page) & locked
+    followed(page, page.locator(f"[name={site.place(name, 'lock')}]").uncheck)
+
+
+def test_not_at_all_is_as_good_as_a_lock(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    name = sorted(first_option(page))[0]
+    slider = page.locator(f"#{site.place(name, 'ease')}")
+    slider.focus()
+    followed(page, lambda: page.keyboard.press("End"))
+    assert slider.get_attribute("aria-valuetext") == "not at all"
+    assert page.inner_text(f"output[for={site.place(name, 'ease')}]") == "not at all"
+    assert name not in asked_to_change(page)
+    assert page.evaluate("document.activeElement.id") == site.place(name, "ease")  # the focus is where it was
+
+
+def test_a_slider_changes_the_order(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    before = first_option(page)
+    other = sorted(asked_to_change(page) - before)
+    assert other
+    moved = []
+    for name in other:
+        followed(page, lambda name=name: page.locator(f"#{site.place(name, 'ease')}").fill("0"))  # type: ignore[misc]
+        moved.append(first_option(page) == {name})
+        followed(page, lambda name=name: page.locator(f"#{site.place(name, 'ease')}").fill("2"))  # type: ignore[misc]
+        assert first_option(page) == before  # unsaid again, all is as it was
+    assert any(moved)
+    assert page.inner_text("#told").startswith("Up to date")
+
+
+def test_limits_are_kept(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}")
+    numbers = {f.name for f in site.service.schema.features if f.numeric}
+    name = sorted(asked_to_change(page) & numbers)[0]
+    now, low, high = float(one.answer.state[name]), site.place(name, "low"), site.place(name, "high")
+    page.locator(f"#{site.place(name, 'low').removesuffix('-low')} .limits summary").click()
+    span = 0.1 * (site.service.schema.by_name[name].values[-1] - site.service.schema.by_name[name].values[0])
+    page.locator(f"#{low}").fill(str(round(now - span)))
+    followed(page, lambda: page.locator(f"#{high}").fill(str(round(now + span))))
+    for option in site.service.read_by_token(one.token).plan.options:
+        assert round(now - span) <= option.values[name] <= round(now + span)
+    followed(page, lambda: page.locator(f"#{low}").fill(str(round(now + 2 * span))))
+    assert "is larger than" in page.inner_text(".problems")
+    assert page.get_attribute(f"#{low}", "aria-invalid") == "true"
+    followed(page, lambda: page.locator(f"#{low}").fill(""))
+    assert page.locator(".problems").count() == 0
+    assert page.get_attribute(f"#{low}", "aria-invalid") is None
+
+
+def test_categories_not_ticked_are_not_offered(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}")
+    page.locator(f"#{site.place('housing', 'x').removesuffix('-x')} .limits summary").click()
+    ticks = page.locator(f"[name={site.place('housing', 'ok')}]")
+    followed(page, ticks.nth(0).uncheck)
+    refused = site.service.schema.by_name["housing"].values[int(ticks.nth(0).get_attribute("value"))]
+    options = site.service.read_by_token(one.token).plan.options
+    assert all(option.values["housing"] != refused for option in options)
+    followed(page, ticks.nth(1).uncheck)
+    assert "housing" not in asked_to_change(page)
+
+
+def test_a_choice_reaches_the_database(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}")
+    number = int(page.get_attribute(".card:nth-child(2)", "data-option"))
+    page.locator(".card:nth-child(2) button").click()
+    page.wait_for_url("**#recorded")
+    assert "Thank you" in page.inner_text("#recorded")
+    assert page.locator(".card.chosen").get_attribute("data-option") == str(number)
+    assert recorded(site, one.answer.id) == (number, "")
+    page.locator(".refuse summary").click()
+    page.locator("#reason").fill(f"too far {SCRIPT}")
+    page.locator(".refuse button").click()
+    page.wait_for_function("() => document.querySelector('.card.chosen') === null")
+    assert recorded(site, one.answer.id) == (None, f"too far {SCRIPT}")
+    assert SCRIPT in page.inner_text("#recorded")
+    assert page.title() != "broken"
+
+
+def recorded(site: Site, answer_id: str) -> tuple[int | None, str]:
+    """What stands in the table itself, read past the service."""
+    engine = create_engine(site.service.config.database)
+    with engine.connect() as connection:
+        row = connection.execute(
+            text("select option, reason from choices where answer_id = :id"), {"id": answer_id}
+        ).one()
+    engine.dispose()
+    return row[0], row[1]
+
+
+def test_everything_locked_and_starting_over(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    before = page.inner_text(".cards")
+    boxes = page.locator("input[name$=-lock]")
+    for i in range(boxes.count()):
+        boxes.nth(i).check()
+    page.wait_for_function("() => document.getElementById('headline').dataset.status === 'all_closed'")
+    assert page.locator(".card").count() == 0
+    page.locator("button[name=fresh]").click()
+    page.wait_for_selector(".card")
+    assert page.inner_text(".cards") == before
+
+
+def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", expect=("Failed to load resource",))
+    before = page.inner_text(".cards")
+    name = sorted(first_option(page))[0]
+    lock = page.locator(f"[name={site.place(name, 'lock')}]")
+    for answer, words in (
+        (lambda route: route.abort(), "could not be brought up to date"),
+        (lambda route: route.fulfill(status=503, body="full"), "many visitors"),
+        (lambda route: route.fulfill(status=403, body="old"), "Please reload"),
+        (lambda route: route.fulfill(status=500, body="oh"), "could not be brought up to date"),
+    ):
+        page.route("**/p/*", answer)
+        lock.set_checked(not lock.is_checked())
+        page.wait_for_function("words => document.getElementById('told').textContent.includes(words)", arg=words)
+        assert page.inner_text(".cards") == before
+        assert page.locator("#again").is_visible()
+        page.unroute("**/p/*")
+    lock.check()
+    followed(page, page.locator("#again").click)
+    assert name not in asked_to_change(page)
+    assert page.locator("#again").is_hidden()
+
+
+def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    held: list[Any] = []
+    page.route("**/p/*", lambda route: held.append(route))
+    page.locator("input[name$=-lock]").first.check()
+    page.wait_for_function(
+        "() => document.getElementById('told').textContent.includes('longer than usual')", timeout=8000
+    )
+    followed(page, lambda: held[0].continue_())
+
+
+def test_without_scripts(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}", java_script_enabled=False)
+    name = sorted(c.feature for c in one.answer.plan.options[0].changes)[0]
+    page.locator(f"[name={site.place(name, 'lock')}]").check()
+    page.get_by_role("button", name="Show my options").click()
+    assert page.url.endswith("#options")
+    options = site.service.read_by_token(one.token).plan.options
+    assert options
+    assert all(change.feature != name for option in options for change in option.changes)
+    assert page.locator(f"[name={site.place(name, 'lock')}]").is_checked()
+    assert page.locator("#live").is_hidden()
+    page.locator(".card:first-child button").click()
+    assert "Thank you" in page.inner_text("#recorded")
+
+
+def test_by_keyboard_alone(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name ?? ''").endswith("-lock"):
+            break
+    name = page.evaluate("document.activeElement.name")
+    followed(page, lambda: page.keyboard.press("Space"))
+    assert page.evaluate("document.activeElement.name") == name
+    assert page.locator(f"[name={name}]").is_checked()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(visit: Open, site: Site, language: str, size: dict[str, int], scheme: str) -> None:
+    page = visit(f"/p/{site.someone().token}?lang={language}", viewport=size, color_scheme=scheme)
+    assert faults_of(page) == []
+    if size == DESK and scheme == "light":  # the other states of the page, once for each language
+        followed(page, lambda: page.locator("input[type=range]").first.fill("0"))
+        assert faults_of(page) == []
+        page.locator(".limits summary").first.click()
+        page.locator(".refuse summary").click()
+        assert faults_of(page) == []
+        page.locator("input[name$=-low]").first.fill("999999")
+        page.wait_for_selector(".problems")
+        assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("path", ["/", "/audit?by=sex", "/p/unknown"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_other_pages(visit: Open, path: str, scheme: str) -> None:
+    page = visit(path, color_scheme=scheme, expect=("status of 404",))
+    assert faults_of(page) == []
+
+
+def faults_of(page: Any) -> list[str]:
+    """What axe calls serious or critical: rule, and where."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    bad = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {node['html'][:120]}" for one in bad for node in one["nodes"][:3]]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_it_fits(visit: Open, site: Site, width: int, language: str) -> None:
+    assert is_narrow(visit(f"/p/{site.someone().token}?lang={language}", viewport={"width": width, "height": 700}))
+
+
+@pytest.mark.parametrize("path", ["/audit?by=sex&lang=de", "/?lang=de", "/p/unknown?lang=de"])
+def test_the_other_pages_fit(visit: Open, path: str) -> None:
+    assert is_narrow(visit(path, viewport=PHONE, expect=("status of 404",)))
+
+
+def is_narrow(page: Any) -> bool:
+    """Whether nothing makes the page scroll sideways, with all that is folded opened."""
+    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
+    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+
+
+def test_targets_are_large_enough(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", viewport=PHONE)
+    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('button, summary, label:has(input), input[type=range], .languages a')]
+            .map(one => [one.outerHTML.slice(0, 60), one.getBoundingClientRect()])
+            .filter(([_, box]) => box.width > 0 && (box.height < 24 || box.width < 24)).map(([html]) => html)"""
+    )
+    assert small == []
+
+
+def test_on_paper_there_are_no_controls(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}")
+    page.emulate_media(media="print")
+    for part in (".wishes", ".languages", ".refuse", ".card button", "#print"):
+        assert page.locator(part).first.is_hidden(), part
+    for part in (".decision h1", ".facts dl", ".card .changes", ".compare table"):
+        assert page.locator(part).first.is_visible(), part
+
+
+def test_markup_in_data_does_nothing(visit: Open, tmp_path: Path) -> None:
+    with odd_service(tmp_path) as service, running(create_app(service)) as home:
+        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10})])[0]
+        page = visit(f"/p/{one.token}", home=home)
+        assert page.title() == "<u>Bank</u>: your options"
+        assert SCRIPT in page.inner_text("body")
+        assert page.locator("main img, main b, main i, main u").count() == 0
+        followed(page, lambda: page.locator("input[type=range]").first.fill("1"))
+        assert page.locator("main img, main script").count() == 0
+
+
+def test_the_auditor_chooses_and_downloads(visit: Open, site: Site) -> None:
+    page = visit("/audit")
+    assert page.locator("figure svg").count() >= 4
+    assert page.locator("input[name=by]:checked").evaluate_all("all => all.map(one => one.value)") == ["sex", "group"]
+    page.locator("input[name=by][value=group]").uncheck()
+    page.get_by_role("button", name="Show").click()
+    assert "by=sex" in page.url
+    assert page.get_by_role("heading", name="By group").count() == 0
+    for link, kind in (("Everything (JSON)", "audit.json"), ("Figures by group (CSV)", "by_group.csv")):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=link).click()
+        assert download.value.suggested_filename == kind
+
+
+def test_signing_in(visit: Open, tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path, require_keys=True)
+    with service, running(create_app(service)) as home:
+        issue(service, refused.head(35))
+        _, key = service.keys.create("auditor", ["audit"])
+        page = visit("/audit", home=home, expect=("status of 401",))
+        assert faults_of(page) == []
+        page.locator("#key").fill("lw_wrong_key")
+        page.get_by_role("button", name="Sign in").click()
+        assert "does not exist" in page.inner_text("#wrong")
+        page.locator("#key").fill(key)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_selector("figure svg")
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_selector("#key")
+
+
+def test_the_demos_first_page_leads_to_people(visit: Open) -> None:
+    page = visit("/")
+    assert page.locator(".people a").count() == 5
+    page.locator(".people a").first.click()
+    assert re.search(r"/p/[\w-]{43}$", page.url)
+    assert page.locator(".card").count() >= 1

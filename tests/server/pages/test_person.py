@@ -1,0 +1,333 @@
+"""The person's page without a browser: what it says, what its forms do, and whom they refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leastways as lw
+from leastways.errors import ModelError
+from leastways.server import Applicant, Issued, Service
+from leastways.server.faults import Busy, NotReady, StoreDown
+from leastways.server.pages import csrf
+from tests.server.pages.bank import AMPERSAND, SCRIPT, Visitor, credit_service, issue, odd_service
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, list[Issued]]]:
+    service, refused = credit_service(tmp_path_factory.mktemp("bank"))
+    with service:
+        yield service, issue(service, refused.head(12))
+
+
+@pytest.fixture
+def service(bank: tuple[Service, list[Issued]]) -> Service:
+    return bank[0]
+
+
+@pytest.fixture
+def issued(bank: tuple[Service, list[Issued]], request: pytest.FixtureRequest) -> Issued:
+    """Somebody for each test, so that no test sees what another said."""
+    taken: list[Any] = request.config.stash.setdefault(TAKEN, [])
+    taken.append(request.node.name)
+    return bank[1][(len(taken) - 1) % len(bank[1])]
+
+
+TAKEN: pytest.StashKey[list[Any]] = pytest.StashKey()
+
+
+@pytest.fixture
+def visitor(service: Service) -> Visitor:
+    return Visitor(service)
+
+
+def place(service: Service, feature: str, part: str) -> str:
+    return f"f{service.schema.position(feature)}-{part}"
+
+
+def changed_features(html: str) -> set[str]:
+    return set(re.findall(r'data-feature="([^"]+)"', html))
+
+
+def test_the_page_says_what_was_decided_and_what_would_help(visitor: Visitor, issued: Issued) -> None:
+    page = visitor.get(f"/p/{issued.token}")
+    assert page.status_code == 200
+    text = unescape(page.text)
+    assert "the answer to your application was no" in text
+    assert "A yes needs 50%" in text
+    plan = issued.answer.plan
+    assert changed_features(page.text) == {c.feature for o in plan.options for c in o.changes}
+    assert f"{plan.state['age']}\u00a0years" in text
+    assert page.headers["cache-control"] == "no-store"
+    assert "script-src" not in page.headers["content-security-policy"]  # all from 'self', nothing inline
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    assert re.findall(r"https?://", re.sub(r'xmlns="[^"]*"', "", page.text)) == []
+
+
+def test_options_are_ordered_by_what_they_cost_this_person(service: Service, visitor: Visitor, issued: Issued) -> None:
+    numbers = [int(n) for n in re.findall(r'data-option="(\d+)"', visitor.get(f"/p/{issued.token}").text)]
+    cost = {o.number: o.expected_cost for o in service.read_by_token(issued.token).plan.options}
+    assert [cost[n] for n in numbers] == sorted(cost[n] for n in numbers)
+
+
+@pytest.mark.parametrize("token", ["unknown", "a" * 43, "..", "%00", "é"])
+def test_an_unknown_link_says_nothing_about_what_there_was(visitor: Visitor, service: Service, token: str) -> None:
+    page = visitor.get(f"/p/{token}")
+    assert page.status_code == 404
+    if token not in ("..",):
+        assert "This link leads nowhere" in page.text
+        assert token not in page.text
+
+
+def test_an_erased_person_is_like_one_who_never_was(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path)
+    with service:
+        one = issue(service, refused.head(1))[0]
+        visitor = Visitor(service)
+        assert visitor.get(f"/p/{one.token}").status_code == 200
+        service.erase(one.answer.id)
+        gone, never = visitor.get(f"/p/{one.token}"), visitor.get(f"/p/{'x' * 43}")
+        assert (gone.status_code, gone.text) == (never.status_code, never.text)
+
+
+def test_a_plain_form_does_what_the_script_does(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    locked = {c.feature for c in issued.answer.plan.options[0].changes}
+    form = {place(service, name, "lock"): "1" for name in locked}
+    answer = visitor.send(path, form)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}#options")
+    page = visitor.get(path).text
+    assert not changed_features(page) & locked
+    fragment = visitor.send(path, form, headers={"X-Fragment": "options"})
+    assert fragment.status_code == 200
+    assert "<html" not in fragment.text
+    cards = fragment.text[fragment.text.index('<ol class="cards">') : fragment.text.index("</ol>")]
+    assert cards in page  # the page is the fragment inside the layout
+    for name in locked:
+        assert re.search(rf'name="{place(service, name, "lock")}" value="1" checked', page)
+
+
+def test_what_was_said_is_there_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    form = {place(service, "savings", "ease"): "0", place(service, "loan_months", "high"): "48"}
+    housing = service.schema.by_name["housing"].values
+    other = [v for v in housing if v != issued.answer.state["housing"]]
+    form |= {place(service, "housing", "listed"): "1", place(service, "housing", "ok"): str(housing.index(other[0]))}
+    assert visitor.send(path, form).status_code == 303
+    page = visitor.get(path).text
+    assert re.search(rf'name="{place(service, "savings", "ease")}"[^>]* value="0"', page)
+    assert re.search(rf'name="{place(service, "loan_months", "high")}"[^>]* value="48"', page)
+    ticks = dict(re.findall(rf'name="{place(service, "housing", "ok")}" value="(\d)"( checked)?', page))
+    assert ticks == {str(housing.index(other[0])): " checked", str(housing.index(other[1])): ""}
+    told = service.read_by_token(issued.token).preferences
+    assert told is not None
+    assert dict(told.ranges) == {"loan_months": (None, 48), "housing": [other[0]]}
+    assert visitor.send(path, {"fresh": "1"}).status_code == 303
+    assert service.read_by_token(issued.token).preferences is None
+
+
+def test_everything_locked_is_said_plainly_and_stores_nothing(
+    service: Service, visitor: Visitor, issued: Issued
+) -> None:
+    before = service.read_by_token(issued.token)
+    form = {place(service, f.name, "lock"): "1" for f in service.schema.features}
+    page = visitor.send(f"/p/{issued.token}", form)
+    assert page.status_code == 200
+    assert "Everything is locked" in page.text
+    assert changed_features(page.text) == set()
+    assert service.read_by_token(issued.token).id == before.id
+
+
+def test_wrong_limits_are_named_and_shown_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+    before = service.read_by_token(issued.token)
+    low, high = place(service, "hours_per_week", "low"), place(service, "hours_per_week", "high")
+    page = visitor.send(f"/p/{issued.token}", {low: "50", high: "20"})
+    assert page.status_code == 422
+    text = unescape(page.text)
+    assert "weekly working hours: your “at least” is larger than your “at most”" in text
+    assert re.search(rf'name="{low}"[^>]* value="50"[^>]* aria-invalid="true"', page.text)
+    assert service.read_by_token(issued.token).id == before.id
+
+
+def test_nothing_works_says_so_with_the_nearest_miss(service: Service, visitor: Visitor) -> None:
+    state = dict(issue_worst(service).answer.state)
+    token = issue_worst(service).token
+    form = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != "loan_months"}
+    page = visitor.send(f"/p/{token}", form, headers={"X-Fragment": "options"})
+    text = unescape(page.text)
+    assert "We found no way to a yes" in text
+    assert "Unlocking one of them may open a way" in text
+    assert "The nearest we came" in text
+    assert changed_features(page.text) == {"loan_months"}
+    assert state["loan_months"] != service.read_by_token(token).plan.nearest_miss.values["loan_months"]  # type: ignore[union-attr]
+
+
+def issue_worst(service: Service) -> Issued:
+    """The person whom the model likes least."""
+    credit = lw.datasets.load_credit(n=1200)
+    assert credit.model is not None
+    worst = credit.people.iloc[[int(credit.model(credit.people).argmin())]]
+    return issue(service, worst)[0]
+
+
+def test_whom_the_model_accepts_needs_nothing(service: Service, visitor: Visitor) -> None:
+    credit = lw.datasets.load_credit(n=1200)
+    assert credit.model is not None
+    best = credit.people.iloc[[int(credit.model(credit.people).argmax())]]
+    page = visitor.get(f"/p/{issue(service, best)[0].token}").text
+    assert "the answer to your application is yes" in page
+    assert "nothing you need to change" in page
+    assert 'id="wishes"' not in page
+
+
+def test_a_choice_is_recorded_and_repeated(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path, answer = f"/p/{issued.token}", service.read_by_token(issued.token)
+    option = answer.plan.options[1]
+    sent = visitor.send(f"{path}/choice", {"answer": answer.id, "option": str(option.number)})
+    assert (sent.status_code, sent.headers["location"]) == (303, f"{path}#recorded")
+    choice = service.read(answer.id).choice
+    assert choice is not None
+    assert choice.option == option.number
+    page = unescape(visitor.get(path).text)
+    assert "Thank you, we have noted it" in page
+    why = f"{SCRIPT} too much & too late"
+    visitor.send(f"{path}/choice", {"answer": answer.id, "option": "", "reason": why})
+    choice = service.read(answer.id).choice
+    assert choice is not None
+    assert (choice.option, choice.reason) == (None, why)
+    html = visitor.get(path).text
+    assert why not in html
+    assert why in unescape(html)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [({"option": "99"}, 422), ({"option": "one"}, 422), ({"answer": "x"}, 404), ({"answer": ""}, 404)],
+)
+def test_choices_that_cannot_be(
+    service: Service, visitor: Visitor, issued: Issued, change: dict[str, str], status: int
+) -> None:
+    answer = service.read_by_token(issued.token)
+    before = answer.choice
+    sent = visitor.send(f"/p/{issued.token}/choice", {"answer": answer.id, "option": "1"} | change)
+    assert sent.status_code == status
+    assert service.read(answer.id).choice == before
+
+
+def test_a_link_opens_no_other_persons_answers(
+    service: Service, visitor: Visitor, bank: tuple[Service, list[Issued]]
+) -> None:
+    mine, other = bank[1][0], bank[1][1]
+    before = service.read(other.answer.id).choice
+    sent = visitor.send(f"/p/{mine.token}/choice", {"answer": other.answer.id, "option": "1"})
+    assert sent.status_code == 404
+    assert service.read(other.answer.id).choice == before
+
+
+@pytest.mark.parametrize("proof", [None, "", "0" * 64, "ü", "another page's", "another browser's"])
+@pytest.mark.parametrize("way", ["", "/choice"])
+def test_forms_of_others_are_refused(
+    service: Service, bank: tuple[Service, list[Issued]], proof: str | None, way: str
+) -> None:
+    visitor, (mine, other) = Visitor(service), bank[1][:2]
+    before = service.read_by_token(mine.token)
+    visitor.get(f"/p/{mine.token}")
+    if proof == "another page's":
+        proof = visitor.csrf(f"/p/{other.token}")
+    elif proof == "another browser's":
+        proof = Visitor(service).csrf(f"/p/{mine.token}")
+    form = {"answer": before.id, "option": "1", place(service, "age", "lock"): "1"}
+    sent = visitor.post(f"/p/{mine.token}{way}", data=form | ({} if proof is None else {"csrf": proof}))
+    assert sent.status_code == 403
+    assert "no longer valid" in sent.text
+    after = service.read_by_token(mine.token)
+    assert (after.id, after.choice) == (before.id, before.choice)
+
+
+def test_without_cookies_a_form_is_refused(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    proof = visitor.csrf(path)
+    visitor.cookies.clear()
+    assert visitor.post(path, data={"csrf": proof}).status_code == 403
+    visitor.cookies.set(csrf.COOKIE, "known to others")
+    assert visitor.post(path, data={"csrf": csrf.proof("known to others", path)}).status_code == 403
+
+
+def test_cookies_are_for_this_site_and_no_script(service: Service, issued: Issued) -> None:
+    for scheme in ("http", "https"):
+        set_cookie = Visitor(service, scheme).get(f"/p/{issued.token}?lang=de").headers.get_list("set-cookie")
+        assert len(set_cookie) == 2
+        for cookie in set_cookie:
+            assert "HttpOnly" in cookie
+            assert "SameSite=strict" in cookie
+            assert ("Secure" in cookie) == (scheme == "https")
+
+
+def test_languages(visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    german = visitor.get(path, headers={"Accept-Language": "de-DE,de;q=0.9"})
+    assert '<html lang="de">' in german.text
+    assert german.headers["content-language"] == "de"
+    assert "Monatseinkommen" in german.text
+    assert '<html lang="en">' in visitor.get(path).text
+    assert '<html lang="de">' in visitor.get(f"{path}?lang=de").text
+    assert '<html lang="de">' in visitor.get(path).text  # it is kept
+    assert '<html lang="en">' in visitor.get(f"{path}?lang=en").text
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words"),
+    [
+        (Busy("full", 7), 503, "many visitors"),
+        (StoreDown("gone"), 503, "out of order"),
+        (NotReady("soon"), 503, "still being prepared"),
+        (ModelError("secret row"), 502, "out of order"),
+    ],
+)
+def test_what_fails_is_told_in_words(
+    service: Service, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, fault: Exception, status: int, words: str
+) -> None:
+    def fail(token: str) -> Any:
+        raise fault
+
+    monkeypatch.setattr(service, "read_by_token", fail)
+    page = visitor.get("/p/any")
+    assert page.status_code == status
+    assert words in page.text
+    assert str(fault) not in page.text
+    assert page.headers.get("retry-after") == ("7" if isinstance(fault, Busy) else None)
+
+
+def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:
+    with odd_service(tmp_path) as service:
+        state = {"<b>kind</b>": "plain", 'points "x"': 10}
+        one = service.answer([Applicant(state)])[0]
+        visitor = Visitor(service)
+        for language in ("en", "de"):
+            html = visitor.get(f"/p/{one.token}?lang={language}").text
+            assert html.count("<script") == 1  # our own module
+            assert "<img" not in html
+            assert "<u>Bank" not in html
+            assert "<i>p</i>" not in html
+            text = unescape(html)
+            for part in (SCRIPT, AMPERSAND, "<u>Bank</u>", "<i>p</i>", "kind</b>"):
+                assert part in text
+
+
+def test_an_operators_own_look(tmp_path: Path, service: Service, issued: Issued) -> None:
+    assert "/style.css" not in Visitor(service).get(f"/p/{issued.token}").text
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "style.css").write_text(":root { --accent: #7a1f5c; }")
+    other, refused = credit_service(tmp_path, texts=tmp_path / "own")
+    with other:
+        visitor = Visitor(other)
+        page = visitor.get(f"/p/{issue(other, refused.head(1))[0].token}").text
+        assert page.index("/static/pages.css") < page.index('href="/style.css"')
+        sheet = visitor.get("/style.css")
+        assert sheet.headers["content-type"].startswith("text/css")
+        assert "--accent" in sheet.text

@@ -1,0 +1,141 @@
+"""Near twins are one way; no way is lost; shares add up; the page's words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leastways.plans import RecourseOption, RecoursePlan
+from leastways.plans.plans import NearestMiss
+from leastways.plans.wording import changes_of
+from leastways.server.pages.texts import Languages
+from leastways.server.pages.view import Told, person_view
+from leastways.server.pages.ways import ways
+from leastways.server.pages.wishes import Wish, Wishes
+from tests.server.pages.test_wishes import SCHEMA, STATE
+
+ENGLISH, GERMAN = (Languages().by_code[code] for code in ("en", "de"))
+
+
+def option(number: int, cost: float = 0.2, best_for: float = 0.1, **changes: Any) -> RecourseOption:
+    values = STATE | changes
+    return RecourseOption(number, values, changes_of(SCHEMA, STATE, values), 0.6, cost, best_for)
+
+
+def plan(*options: RecourseOption, status: Any = "found", **more: Any) -> RecoursePlan:
+    return RecoursePlan("p", status, "", STATE, 0.41, options, 0.9, 0.3, 0.8, 10, **more)
+
+
+def numbers(*options: RecourseOption) -> list[tuple[int, list[int]]]:
+    return [(w.option.number, [o.number for o in w.more]) for w in ways(SCHEMA, STATE, options)]
+
+
+def test_more_of_the_same_is_the_same_way() -> None:
+    far, near = option(1, 0.3, savings=12_000.0), option(2, 0.2, savings=10_000.0)
+    assert numbers(far, near) == [(2, [1])]
+    both = option(3, 0.5, savings=10_000.0, age=40)
+    assert numbers(far, near, both) == [(2, [1, 3])]
+    assert numbers(option(1, savings=10_000.0), option(2, savings=10_000.0)) == [(1, [2])]
+
+
+def test_another_direction_or_category_is_another_way() -> None:
+    assert numbers(option(1, hours_per_week=20), option(2, hours_per_week=40)) == [(1, []), (2, [])]
+    assert numbers(option(1, housing="own"), option(2, housing="with family")) == [(1, []), (2, [])]
+    less_of_one = option(1, savings=10_000.0, age=35), option(2, savings=9_000.0, age=45)
+    assert numbers(*less_of_one) == [(1, []), (2, [])]
+
+
+def test_the_cheapest_comes_first_and_unknown_costs_last() -> None:
+    mixed = option(1, math.nan, age=40), option(2, 0.5, savings=9000.0), option(3, 0.1, housing="own")
+    assert [number for number, _ in numbers(*mixed)] == [3, 2, 1]
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "savings": st.sampled_from([1000.0, 2000.0, 3000.0]),
+                "hours_per_week": st.sampled_from([20, 25, 30, 35, 40]),
+                "housing": st.sampled_from(["own", "with family"]),
+            },
+        ),
+        max_size=8,
+    )
+)
+def test_every_option_is_in_one_way(changes: list[dict[str, Any]]) -> None:
+    options = [option(i, cost=0.1 * (i % 3), best_for=1 / len(changes), **c) for i, c in enumerate(changes, 1)]
+    found = ways(SCHEMA, STATE, options)
+    assert sorted(o.number for w in found for o in (w.option, *w.more)) == [o.number for o in options]
+    if options:
+        assert sum(w.best_for for w in found) == pytest.approx(1)
+    for one in found:  # and no way asks more than another of everything
+        others = [w.option for w in found if w is not one]
+        assert [w.option.number for w in ways(SCHEMA, STATE, [one.option, *others])] == [
+            w.option.number for w in ways(SCHEMA, STATE, [w.option for w in found])
+        ]
+
+
+def view_of(the_plan: RecoursePlan, wishes: Wishes | None = None, texts: Any = ENGLISH, **more: Any) -> Any:
+    return person_view(SCHEMA, texts, Told("id", the_plan, wishes or Wishes(), 0.5, **more))
+
+
+def test_a_card_in_words() -> None:
+    the_plan = plan(option(1, 0.05, 0.62, monthly_income=1800.0, housing="own"))
+    (card,) = view_of(the_plan).options
+    assert card.title == "monthly income and housing"
+    assert [(c.before, c.after, c.difference) for c in card.changes] == [
+        ("1,490\u00a0€", "1,800\u00a0€", "310\u00a0€ more"),
+        ("rent", "own", ""),
+    ]
+    assert card.effort == "small"
+    assert card.effort_width == 5
+    assert "62%" in card.easiest_for
+    assert "60%" in card.score
+    (card,) = view_of(the_plan, texts=GERMAN).options
+    assert card.changes[0].after == "1.800\u00a0€"
+    assert "62\u00a0%" in card.easiest_for
+
+
+def test_scores_are_told_apart_from_what_is_needed() -> None:
+    close = option(1, savings=9000.0)
+    view = view_of(plan(RecourseOption(**(vars(close) | {"probability": 0.5004}))))
+    assert "50.04%" in view.options[0].score
+    assert "50.00%" in view.options[0].score
+
+
+def test_what_nothing_works_says() -> None:
+    miss = NearestMiss(STATE | {"age": 75}, changes_of(SCHEMA, STATE, STATE | {"age": 75}), 0.47)
+    locked = Wishes({name: Wish(locked=True) for name in ("savings", "job")})
+    view = view_of(plan(status="none_found", nearest_miss=miss), locked)
+    assert view.options == ()
+    assert view.advice.startswith("You ruled out 2 of 10 things")
+    assert [c.feature for c in view.miss.changes] == ["age"]
+    assert "47%" in view.miss.score
+    limited = view_of(plan(status="none_found"), Wishes({"savings": Wish(high=1000)}))
+    assert limited.advice.startswith("You set limits")
+    assert limited.miss is None
+    assert view_of(plan(status="none_found")).advice == ""
+    for status in ("none_exists", "invalid_input", "already_positive"):
+        assert view_of(plan(status=status)).headline
+    closed = view_of(plan(option(1, age=40)), all_closed=True)
+    assert (closed.options, closed.compared, closed.status) == ((), (), "all_closed")
+
+
+def test_a_search_that_was_cut_short_says_so() -> None:
+    view = view_of(plan(option(1, age=40), status="partial"))
+    assert "stop looking early" in view.explanation
+    assert len(view.options) == 1
+
+
+def test_side_by_side() -> None:
+    view = view_of(plan(option(1, 0.1, age=40), option(2, 0.2, housing="own", age=39)))
+    rows = {row.label: (row.now, row.then) for row in view.compared}
+    assert rows == {
+        "age": ("30\u00a0years", ("40\u00a0years", "39\u00a0years")),
+        "housing": ("rent", (None, "own")),
+    }

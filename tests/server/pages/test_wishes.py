@@ -1,0 +1,233 @@
+"""What a person says on the page becomes preferences, and comes back from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leastways as lw
+from leastways.server.pages.wishes import (
+    EASE,
+    NOT_AT_ALL,
+    NOT_SAID,
+    Wish,
+    Wishes,
+    changeable,
+    from_preferences,
+    reachable,
+    read_form,
+    to_preferences,
+)
+
+CREDIT = lw.datasets.load_credit(n=400)
+SCHEMA = CREDIT.schema()
+STATE: dict[str, Any] = {
+    "age": 30,
+    "sex": "female",
+    "group": "A",
+    "education": "bachelor",
+    "job": "office",
+    "hours_per_week": 30,
+    "monthly_income": 1490.0,
+    "savings": 700.0,
+    "card_utilisation": 30.0,
+    "late_payments": 0,
+    "housing": "rent",
+    "loan_amount": 8000.0,
+    "loan_months": 24,
+}
+OPEN = [feature.name for feature in changeable(SCHEMA, STATE)]
+EASES = st.sampled_from(range(len(EASE)))
+PARTS = [f"f{place}-{part}" for place in range(14) for part in ("lock", "ease", "low", "high", "ok", "listed")]
+
+
+def said(**wishes: Wish) -> lw.Preferences | None:
+    return to_preferences(SCHEMA, STATE, Wishes(wishes))
+
+
+@st.composite
+def any_wishes(draw: Any) -> Wishes:
+    wishes = {}
+    for feature in changeable(SCHEMA, STATE):
+        limits: dict[str, Any] = {}
+        if draw(st.booleans()):
+            if feature.numeric:
+                ends = sorted(draw(st.lists(st.sampled_from(feature.values), min_size=1, max_size=2)))
+                limits = dict(zip(("low", "high"), ends, strict=False))
+            else:
+                others = reachable(feature, STATE[feature.name])
+                chosen = draw(st.sets(st.sampled_from(others)))
+                if len(chosen) < len(others):
+                    limits = {"accepted": tuple(v for v in others if v in chosen)}
+        wishes[feature.name] = Wish(draw(st.booleans()), draw(EASES), **limits)
+    return Wishes(wishes)
+
+
+def test_only_what_can_change_is_asked_about() -> None:
+    assert "sex" not in OPEN  # fixed
+    assert "late_payments" not in OPEN  # none already, and only fewer would be allowed
+    assert len(OPEN) == 10
+    assert reachable(SCHEMA.by_name["education"], "bachelor") == ["master or higher"]
+    assert reachable(SCHEMA.by_name["education"], "master or higher") == []
+    assert reachable(SCHEMA.by_name["card_utilisation"], 12.0) == [0, 5, 10]
+    assert reachable(SCHEMA.by_name["housing"], "rent") == ["own", "with family"]
+
+
+def test_nothing_said_is_no_preference() -> None:
+    assert said() is None
+    assert said(**{name: Wish() for name in OPEN}) is None
+
+
+def test_locks_and_not_at_all_close_a_feature() -> None:
+    told = said(age=Wish(locked=True), job=Wish(ease=NOT_AT_ALL), housing=Wish(accepted=()))
+    assert told is not None
+    assert told.editable == [name for name in OPEN if name not in ("age", "job", "housing")]
+    assert told.scores is None
+    assert told.ranges == {}
+
+
+def test_sliders_become_scores() -> None:
+    told = said(savings=Wish(ease=EASE.index("easy")), age=Wish(locked=True), job=Wish(ease=EASE.index("hard")))
+    assert told is not None
+    assert told.scores is not None
+    assert sum(told.scores.values()) == pytest.approx(1, abs=1e-12)
+    assert told.scores["savings"] > told.scores["housing"] > told.scores["job"] > 0
+    assert "age" not in told.scores
+
+
+def test_answers_all_the_same_say_nothing_about_which_is_easier() -> None:
+    same = {name: Wish(ease=EASE.index("hard")) for name in OPEN}
+    assert said(**same) is None
+    one = {name: Wish(locked=name != "savings", ease=0) for name in OPEN}
+    assert said(**one) == lw.Preferences(editable=["savings"])
+
+
+def test_limits_become_ranges() -> None:
+    told = said(
+        savings=Wish(high=2000), hours_per_week=Wish(low=20, high=40), housing=Wish(accepted=("own",)), age=Wish(low=31)
+    )
+    assert told == lw.Preferences(
+        ranges={"savings": (None, 2000), "hours_per_week": (20, 40), "housing": ["own"], "age": (31, None)}
+    )
+
+
+def test_what_the_page_does_not_ask_about_is_kept() -> None:
+    before = lw.Preferences(alpha=0.25, costs={"savings": {1000: 0.1}, "housing": {"own": 0.5}})
+    told = to_preferences(SCHEMA, STATE, Wishes({"housing": Wish(locked=True)}), before)
+    assert told is not None
+    assert told.alpha == 0.25
+    assert dict(told.costs) == {"savings": {1000: 0.1}}
+    told.check(SCHEMA)
+
+
+@given(wishes=any_wishes())
+def test_whatever_is_said_is_a_preference_the_library_takes(wishes: Wishes) -> None:
+    if not wishes.open(OPEN):
+        return
+    told = to_preferences(SCHEMA, STATE, wishes)
+    if told is not None:
+        told.check(SCHEMA)
+        told.check_person(SCHEMA, STATE)
+        editable = told.editable_features
+        assert editable is None or set(editable) == set(wishes.open(OPEN))
+
+
+@given(eases=st.lists(EASES.filter(lambda e: e != NOT_AT_ALL), min_size=len(OPEN), max_size=len(OPEN)), data=st.data())
+def test_easier_never_makes_a_share_smaller(eases: list[int], data: Any) -> None:
+    place = data.draw(st.integers(0, len(OPEN) - 1))
+    easier = data.draw(st.integers(0, eases[place]))
+
+    def share(answers: list[int]) -> float:
+        told = said(**{name: Wish(ease=ease) for name, ease in zip(OPEN, answers, strict=True)})
+        if told is None or told.scores is None:
+            return 1 / len(OPEN)  # drawn: an even share on average
+        return told.scores[OPEN[place]]
+
+    assert share([*eases[:place], easier, *eases[place + 1 :]]) >= share(eases) - 1e-12
+
+
+@given(wishes=any_wishes())
+def test_who_comes_back_finds_what_they_said(wishes: Wishes) -> None:
+    if not wishes.open(OPEN):
+        return
+    told = to_preferences(SCHEMA, STATE, wishes)
+    back = from_preferences(SCHEMA, STATE, told)
+    assert to_preferences(SCHEMA, STATE, back) == told
+    answers = {wishes.of(name).ease for name in wishes.open(OPEN)}
+    for name in wishes.open(OPEN):
+        assert not back.of(name).closed
+        if len(answers) > 1:
+            assert back.of(name).ease == wishes.of(name).ease
+        mine, kept = wishes.of(name), back.of(name)
+        assert (mine.low, mine.high, mine.accepted) == (kept.low, kept.high, kept.accepted)
+
+
+def test_preferences_from_elsewhere_are_read_as_nearly_as_can_be() -> None:
+    limits = {"savings": {"max": 900}, "job": "manual"}
+    told = lw.Preferences(scores={"savings": 0.85, "job": 0.15, "age": 0.0}, ranges=limits)
+    back = from_preferences(SCHEMA, STATE, told)
+    assert back.of("housing").locked
+    assert back.of("savings").ease < back.of("job").ease < back.of("age").ease == EASE.index("very_hard")
+    assert back.of("savings").high == 900
+    assert back.of("job").accepted == ("manual",)
+
+
+def form(**fields: Any) -> dict[str, list[str]]:
+    """A form as a browser sends it, with the names of features for their places."""
+    sent = {}
+    for key, value in fields.items():
+        name, _, part = key.rpartition("__")
+        sent[f"f{SCHEMA.position(name)}-{part}"] = [str(v) for v in (value if isinstance(value, list) else [value])]
+    return sent
+
+
+def test_a_form_is_read() -> None:
+    housing = SCHEMA.by_name["housing"].values
+    wishes, problems = read_form(
+        SCHEMA,
+        STATE,
+        form(age__lock=1, savings__ease=0, savings__low="", savings__high="2500.0", monthly_income__low="1600",
+             housing__listed=1, housing__ok=[housing.index("own")], job__listed=1, job__ok=list(range(5))),
+    )  # fmt: skip
+    assert problems == []
+    assert wishes.of("age").locked
+    assert wishes.of("savings") == Wish(ease=0, high=2500)
+    assert wishes.of("monthly_income") == Wish(low=1600)
+    assert wishes.of("housing").accepted == ("own",)
+    assert wishes.of("job").accepted is None  # all of them: no limit
+    assert wishes.of("loan_months") == Wish()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [
+        ("much", "", "not_a_number"),
+        ("", "nan", "not_a_number"),
+        ("1e999", "", "not_a_number"),
+        ("3000", "2000", "crossed"),
+        ("501", "502", "no_value"),
+        ("", "-5", "no_value"),
+    ],
+)
+def test_what_cannot_be_used_is_named(low: str, high: str, kind: str) -> None:
+    wishes, problems = read_form(SCHEMA, STATE, form(savings__low=low, savings__high=high, savings__ease=1))
+    assert [(p.feature, p.kind) for p in problems] == [("savings", kind)]
+    assert wishes.of("savings") == Wish(ease=1)
+
+
+@pytest.mark.parametrize("sent", ["", "-1", "6", "1.5", "easy", "²"])
+def test_no_answer_of_ours_is_not_said(sent: str) -> None:
+    wishes, _ = read_form(SCHEMA, STATE, form(savings__ease=sent))
+    assert wishes.of("savings").ease == NOT_SAID
+
+
+@given(st.dictionaries(st.sampled_from(PARTS), st.lists(st.text(max_size=8), max_size=3)))
+def test_no_form_breaks_it(sent: dict[str, list[str]]) -> None:
+    wishes, problems = read_form(SCHEMA, STATE, sent)
+    if wishes.open(OPEN) and not problems:
+        told = to_preferences(SCHEMA, STATE, wishes)
+        if told is not None:
+            told.check(SCHEMA)

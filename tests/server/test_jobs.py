@@ -1,0 +1,228 @@
+"""Long batches: accepted whole, worked on bit by bit, and carried on whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leastways.errors import ModelError
+from leastways.recourse import Recourse
+from leastways.server import Applicant, NotKnown, Service
+from leastways.server import jobs as jobs_room
+from leastways.server.faults import NotReady
+from leastways.server.store import NewPerson, now
+from tests.recourse.bank import chance
+from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, frame, serve, states
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for something that has to come; longer than it takes on a slow machine."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+def finished(client: Client, job_id: str) -> dict[str, Any]:
+    """Wait for the end of a job."""
+    job: dict[str, Any] = {}
+
+    def ended() -> bool:
+        job.update(client.get(f"/v1/jobs/{job_id}").json())
+        return job["state"] in ("done", "failed")
+
+    until(ended)
+    return job
+
+
+def many(n: int) -> list[dict[str, Any]]:
+    """More people than there are: the same ones again and again."""
+    some = states(6)
+    return [some[i % 6] for i in range(n)]
+
+
+def women(n: int) -> list[dict[str, Any]]:
+    return [{**row, "sex": "f"} for row in many(n)]
+
+
+def test_a_long_batch_becomes_a_job_with_the_same_answers(service: Service, client: Client, recourse: Recourse) -> None:
+    rows = many(40)
+    said = {"editable": ["income", "school", "job"]}
+    people = [{"state": row, "reference": f"case {i}", "preferences": said} for i, row in enumerate(rows)]
+    taken = client.apply(*people)
+    assert taken.status_code == 202
+    body = taken.json()
+    assert taken.headers["location"] == f"/v1/jobs/{body['job']['id']}"
+    assert (body["job"]["total"], body["job"]["state"]) == (40, "queued")
+    assert [p["reference"] for p in body["people"]] == [f"case {i}" for i in range(40)]
+    job = finished(client, body["job"]["id"])
+    assert job == body["job"] | {"state": "done", "done": 40}
+    from leastways.costs import Preferences
+
+    plans = recourse.recommend(frame(states(6)), Preferences(editable=said["editable"]))
+    for i, promised in enumerate(body["people"]):
+        answer = client.get(f"/v1/recourse/{promised['id']}").json()
+        assert answer["state"] == rows[i]
+        assert [o["probability"] for o in answer["options"]] == [o.probability for o in plans[i % 6].options]
+        if i % 13 == 0:
+            assert service.read_by_token(promised["token"]).id == promised["id"]
+    assert counts(service) == {"people": 40, "answers": 40, "choices": 0, "jobs": 1, "waiting": 0}
+
+
+def test_nothing_of_a_job_with_a_wrong_row_is_stored(lite: Service) -> None:
+    people: list[dict[str, Any]] = [{"state": row} for row in many(40)]
+    people[33]["state"] = {**people[33]["state"], "job": "baker"}
+    answer = Client(lite).apply(*people)
+    assert answer.status_code == 422
+    assert [e["pointer"] for e in answer.json()["errors"]] == ["/people/33/state/job"]
+    assert counts(lite)["people"] == counts(lite)["jobs"] == 0
+
+
+def test_an_answer_that_is_promised_is_not_ready(service: Service) -> None:
+    job, person = waiting_job(service)
+    with pytest.raises(NotReady, match=job):
+        service.read(person)
+    answer = Client(service).get(f"/v1/recourse/{person}")
+    assert (answer.status_code, answer.json()["type"]) == (404, "urn:leastways:problem:not-ready")
+    assert answer.headers["retry-after"] == "1"
+    assert service.erase(person) == 1  # before its turn
+    assert service.jobs.read(job).total == 0
+    with pytest.raises(NotKnown):
+        service.jobs.read("nothing")
+
+
+def waiting_job(service: Service) -> tuple[str, str]:
+    """Put a job in the table that somebody else has a lease on."""
+    from sqlalchemy import update
+
+    from leastways.server.engine import writing
+    from leastways.server.plan_json import canonical
+    from leastways.server.tables import JobRow
+
+    service._runner.stop()
+    service._runner._thread.join()
+    person = NewPerson("p" * 32, now(), None, "hash", canonical(states(1)[0]), "{}")
+    job = service.jobs.add([(person, None)])
+    lease = {"owner": "other", "state": "running", "lease_until": now() + timedelta(hours=1)}
+    with writing(service.engine) as session:
+        session.execute(update(JobRow).values(**lease))
+    return job.id, person.id
+
+
+def test_a_lease_keeps_others_away_until_it_ends(service: Service) -> None:
+    from sqlalchemy import update
+
+    from leastways.server.engine import writing
+    from leastways.server.tables import JobRow
+
+    job, _ = waiting_job(service)
+    assert service.jobs.claim("me") is None
+    assert not service.jobs.renew(job, "me")
+    with writing(service.engine) as session:
+        session.execute(update(JobRow).values(lease_until=now() - timedelta(seconds=1)))
+    assert service.jobs.claim("me") == job
+    assert service.jobs.claim("you") is None
+    assert service.jobs.renew(job, "me")
+    service.jobs.end(job, "you", "done")  # not yours
+    assert service.jobs.read(job).state == "running"
+    service.jobs.give_back("me")
+    assert service.jobs.read(job).state == "queued"
+
+
+def test_a_job_goes_on_where_another_process_left_it(
+    shop: Path, recourse: Recourse, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_room, "_PART", 4)
+    database = new_database()
+    with serve(shop, recourse, database=database) as first:
+        slow_down(first)
+        job, people = first.promise([Applicant(row) for row in many(30)])
+        until(lambda: first.jobs.read(job.id).done >= 4)
+    with serve(shop, recourse, database=database) as second:
+        begun = second.jobs.read(job.id)
+        client = Client(second)
+        done = finished(client, job.id)
+        assert (done["state"], done["done"], done["total"]) == ("done", 30, 30)
+        assert begun.done >= 4
+        assert all(second.read(p.id).plan.options for p in people)
+        assert counts(second)["answers"] == 30
+
+
+def slow_down(service: Service) -> None:
+    """Let every batch take a moment, so that a job can be met half-way."""
+    work = service._solver.work
+
+    def slowly(tickets: Any) -> None:
+        time.sleep(0.1)
+        work(tickets)
+
+    service._batcher._work = slowly
+
+
+class Breaks:
+    """A model that fails on men, or, from a moment on, on everybody."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def __call__(self, table: Any) -> Any:
+        if self.broken:
+            raise OSError("the licence of the model ran out")
+        return np.where(table["sex"] == "m", np.nan, chance(table))
+
+
+@pytest.fixture
+def breaking(shop: Path, new_database: Callable[[], str]) -> Any:
+    model = Breaks()
+    search = Recourse(model, BANK, **SMALL).fit(LABELLED)
+    with serve(shop, search, database=new_database()) as service:
+        yield model, service
+
+
+def test_a_model_that_fails_mid_batch_keeps_the_finished(
+    breaking: tuple[Breaks, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_room, "_PART", 4)
+    model, service = breaking
+    slow_down(service)
+    job, people = service.promise([Applicant(row) for row in women(40)])
+    until(lambda: service.jobs.read(job.id).done >= 8)
+    model.broken = True
+    ended = finished(Client(service), job.id)
+    assert ended["state"] == "failed"
+    assert "4 people in a row" in ended["error"]
+    kept = ended["done"]
+    assert 8 <= kept < 40
+    assert all(service.read(p.id).plan.options for p in people[:kept])
+    with pytest.raises(NotReady):
+        service.read(people[kept].id)
+    model.broken = False
+    service.jobs.requeue_failed()  # what the next start does
+    assert finished(Client(service), job.id)["state"] == "done"
+    assert all(service.read(p.id).plan.options for p in people)
+
+
+def test_one_person_the_model_fails_on_does_not_lose_the_others(breaking: tuple[Breaks, Service]) -> None:
+    model, service = breaking
+    client = Client(service)
+    odd = {**states(1)[0], "sex": "m"}
+    answers = client.apply({"state": women(1)[0]}, {"state": odd}).json()["answers"]
+    assert [a["status"] for a in answers] == ["found", "invalid_input"]
+    assert "model" in answers[1]["reason"]
+    alone = client.apply({"state": odd})
+    assert (alone.status_code, alone.json()["type"]) == (502, "urn:leastways:problem:model-failed")
+    model.broken = True
+    with pytest.raises(ModelError, match="all 2 people"):
+        service.answer([Applicant(row) for row in women(2)])
+    assert counts(service)["people"] == 2
+    model.broken = False
+    assert client.apply({"state": women(1)[0]}).status_code == 200
+    job, _ = service.promise([Applicant(row) for row in (*women(20), odd)])
+    ended = finished(client, job.id)
+    assert (ended["state"], ended["done"], ended["failed"]) == ("done", 21, 1)

@@ -1,0 +1,244 @@
+"""Limits: size, rows, rate, queue and time; and what every response carries."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leastways.recourse import Recourse
+from leastways.server import Applicant, Busy, Service, TooLate
+from leastways.server.batching import Batcher, Ticket
+from leastways.server.faults import Closing
+from leastways.server.rates import Rates
+from tests.recourse.bank import chance
+from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, serve, states
+
+
+@pytest.fixture
+def limited(shop: Path, recourse: Recourse, tmp_path: Path) -> Callable[..., Any]:
+    @contextmanager
+    def make(search: Recourse = recourse, **limits: float) -> Iterator[Service]:
+        with serve(shop, search, database=str(tmp_path / "d.db"), limits=limits, threads=1) as service:
+            yield service
+
+    return make
+
+
+class Gate:
+    """A model that answers only while its gate is open."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.entered = threading.Event()
+        self.open.set()
+
+    def __call__(self, frame: Any) -> Any:
+        self.entered.set()
+        assert self.open.wait(20)
+        return chance(frame)
+
+    def recourse(self) -> Recourse:
+        return Recourse(self, BANK, **SMALL).fit(LABELLED)
+
+
+def test_a_body_that_is_too_large(limited: Callable[..., Any]) -> None:
+    with limited(body_bytes=400) as service:
+        client = Client(service)
+        assert client.apply({"state": states(1)[0]}).status_code == 200
+        large = client.apply(*({"state": row} for row in states(6)))
+        assert (large.status_code, large.json()["title"]) == (413, "The request is too large")
+
+        async def pieces() -> Any:
+            for _ in range(9):
+                yield b"x" * 100
+
+        streamed = client.request("POST", "/v1/recourse", content=pieces())
+        assert streamed.status_code == 413
+        assert counts(service)["people"] == 1
+
+
+def test_more_rows_than_allowed(limited: Callable[..., Any]) -> None:
+    with limited(rows=3) as service:
+        answer = Client(service).apply(*({"state": row} for row in states(4)))
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["message"] == "has 4 people; allowed: 1 to 3"
+
+
+def test_the_rate_is_limited_by_address_and_by_key(limited: Callable[..., Any]) -> None:
+    with limited(requests_per_second=0.01, burst=3) as service:
+        _, text = service.keys.create("a", ["read"])
+        client = Client(service)
+        assert [client.get("/health").status_code for _ in range(4)] == [200, 200, 200, 429]
+        away = client.get("/health")
+        assert int(away.headers["retry-after"]) >= 90
+        assert away.json()["type"].endswith("too-many")
+        service.keys.check(text)
+        holder = Client(client.app, text)
+        assert [holder.get("/v1/model").status_code for _ in range(4)] == [200, 200, 200, 429]
+
+
+def test_buckets_fill_again() -> None:
+    moment = [0.0]
+    rates = Rates(2.0, 2, clock=lambda: moment[0])
+    assert [rates.take("a") for _ in range(3)] == [0, 0, 1]
+    assert rates.take("b") == 0
+    moment[0] = 0.5
+    assert [rates.take("a"), rates.take("a")] == [0, 1]
+    moment[0] = 100.0
+    assert [rates.take("a") for _ in range(3)] == [0, 0, 1]
+
+
+def test_a_full_queue_sends_away_at_once_and_keeps_what_it_took(limited: Callable[..., Any]) -> None:
+    gate = Gate()
+    search = gate.recourse()
+    search.recommend(LABELLED.drop(columns="approved").head(2))
+    with limited(search, waiting_people=2) as service:
+        gate.open.clear()
+        gate.entered.clear()
+        first = service.submit([Applicant(states(1)[0])])
+        assert gate.entered.wait(10)  # it is at work; the next ones wait
+        taken = [service.submit([Applicant(row)]) for row in states(2)]
+        began = time.perf_counter()
+        answer = Client(service).apply({"state": states(1)[0]})
+        assert time.perf_counter() - began < 5
+        assert (answer.status_code, answer.json()["type"]) == (503, "urn:leastways:problem:busy")
+        assert int(answer.headers["retry-after"]) >= 1
+        with pytest.raises(Busy):
+            service.answer([Applicant(states(1)[0])])
+        gate.open.set()
+        ids = {issued.answer.id for ticket in (first, *taken) for issued in ticket.future.result(20)}
+        assert len(ids) == 3
+        assert counts(service)["answers"] == 3
+        assert all(service.read(one).plan.options for one in ids)
+
+
+def test_an_answer_that_takes_too_long_stores_nothing(limited: Callable[..., Any]) -> None:
+    gate = Gate()
+    search = gate.recourse()
+    with limited(search, request_seconds=0.2) as service:
+        gate.open.clear()
+        answer = Client(service).apply({"state": states(1)[0]})
+        assert (answer.status_code, answer.json()["type"]) == (504, "urn:leastways:problem:too-late")
+        with pytest.raises(TooLate):
+            service.answer([Applicant(states(1)[0])])
+        gate.open.set()
+        (issued,) = service.submit([Applicant(states(1)[0])]).future.result(20)
+        assert counts(service)["people"] == 1  # those given up are not in the database
+        assert service.read(issued.answer.id).id == issued.answer.id
+
+
+def test_too_many_answers_for_one_person(limited: Callable[..., Any]) -> None:
+    from leastways.costs import Preferences
+
+    with limited(refinements=2) as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        service.refine(issued.token, Preferences(editable=["income"]))
+        with pytest.raises(Busy, match="2 times"):
+            service.refine(issued.token, Preferences(editable=["job"]))
+
+
+def test_too_many_jobs(limited: Callable[..., Any]) -> None:
+    gate = Gate()
+    search = gate.recourse()
+    with limited(search, inline_rows=1, waiting_jobs=1) as service:
+        gate.open.clear()
+        client = Client(service)
+        pair = [{"state": row} for row in states(2)]
+        assert client.apply(*pair).status_code == 202
+        assert client.apply(*pair).status_code == 503
+        gate.open.set()
+
+
+def test_a_slow_body(lite: Service) -> None:
+    import asyncio
+
+    from leastways.server.guards import Guards
+
+    async def never(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the route must not see it")
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    guards = Guards(never, lite)
+    guards._limits = type(guards._limits)(body_seconds=0.05)
+    scope = {"type": "http", "method": "POST", "path": "/v1/recourse", "headers": [(b"host", b"localhost")]}
+    asyncio.run(guards(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_every_response_carries_the_headers(lite: Service) -> None:
+    client = Client(lite)
+    for answer in (client.get("/health"), client.get("/nothing"), client.post("/v1/recourse", {})):
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", ""])
+def test_another_host_is_refused(lite: Service, host: str) -> None:
+    answer = Client(lite).get("/health", headers={"Host": host})
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:80", "LOCALHOST"])
+def test_this_machine_is_known_by_its_names(lite: Service, host: str) -> None:
+    assert Client(lite).get("/health", headers={"Host": host}).status_code == 200
+
+
+def test_unknown_paths_and_methods_are_problems(lite: Service) -> None:
+    client = Client(lite)
+    for method, path, status in (("GET", "/x", 404), ("DELETE", "/v1/recourse", 405), ("GET", "/docs", 404)):
+        answer = client.request(method, path)
+        assert answer.status_code == status
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_jobs_get_their_turn_among_requests() -> None:
+    order: list[str] = []
+    hold = threading.Event()
+
+    def work(tickets: list[Ticket]) -> None:
+        hold.wait(10)
+        for ticket in tickets:
+            order.append(ticket.asks[0])
+            ticket.future.set_result(None)
+
+    batcher = Batcher(work, waiting_people=100, at_once=1)
+    tickets = [batcher.submit(Ticket([f"r{i}"])) for i in range(8)]
+    tickets += [batcher.submit(Ticket([f"j{i}"]), patient=True) for i in range(2)]
+    hold.set()
+    for ticket in tickets:
+        ticket.future.result(10)
+    assert order.index("j0") < order.index("r7")
+    assert order.index("r0") < order.index("j0")
+    batcher.close(5)
+    with pytest.raises(Closing):
+        batcher.submit(Ticket(["late"]))
+
+
+def test_whoever_waits_hears_of_a_failure() -> None:
+    def work(tickets: list[Ticket]) -> None:
+        raise ZeroDivisionError(str(np.pi))
+
+    batcher = Batcher(work, waiting_people=100, at_once=4)
+    with pytest.raises(ZeroDivisionError):
+        batcher.submit(Ticket([1])).result(10)
+    with pytest.raises(ZeroDivisionError):  # and the thread is still there
+        batcher.submit(Ticket([1])).result(10)
+    batcher.close(5)

@@ -1,0 +1,100 @@
+"""A database that goes away and a disk that fills: 503 with a problem, nothing half written, and back by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event, text
+
+from leastways.recourse import Recourse
+from leastways.server import Applicant, Service, StoreDown
+from tests.server.postgres import Cluster
+from tests.server.shop import Client, counts, serve, states
+from tests.server.test_jobs import finished, many, slow_down, until
+
+
+def down(client: Client, method: str, path: str, json: object = None) -> None:
+    answer = client.get(path) if method == "GET" else client.post(path, json)
+    assert answer.status_code == 503, answer.text
+    assert answer.json()["type"] == "urn:leastways:problem:store-down"
+    assert int(answer.headers["retry-after"]) >= 1
+
+
+def test_a_lost_postgresql_comes_back(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
+    with serve(shop, recourse, database=cluster.database()) as service:
+        client = Client(service)
+        (before,) = client.apply({"state": states(1)[0]}).json()["answers"]
+        cluster.stop()
+        try:
+            down(client, "GET", "/health")
+            down(client, "GET", f"/v1/recourse/{before['id']}")
+            down(client, "POST", "/v1/recourse", {"people": [{"state": states(1)[0]}]})
+            down(client, "POST", "/v1/recourse", {"people": [{"state": row} for row in many(30)]})
+            down(client, "POST", f"/v1/recourse/{before['id']}/choice", {"option": None})
+        finally:
+            cluster.start()
+        assert client.get("/health").status_code == 200
+        assert client.get(f"/v1/recourse/{before['id']}").json()["options"] == before["options"]
+        assert client.apply({"state": states(1)[0]}).status_code == 200
+        job = client.apply(*({"state": row} for row in many(30))).json()["job"]
+        assert finished(client, job["id"])["done"] == 30
+        assert counts(service)["people"] == 32
+
+
+def test_a_job_survives_a_restart_of_the_database(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
+    with serve(shop, recourse, database=cluster.database()) as service:
+        slow_down(service)
+        job, people = service.promise([Applicant(row) for row in many(60)])
+        until(lambda: service.jobs.read(job.id).done >= 16)
+        cluster.stop()
+        cluster.start()
+        assert finished(Client(service), job.id)["done"] == 60
+        assert all(service.read(p.id).plan.options for p in people)
+
+
+@pytest.fixture
+def full_disk(lite: Service) -> Callable[[bool], None]:
+    """Let the database grow no further, or let it again: to SQLite that is what a full disk is."""
+
+    def fill(full: bool) -> None:
+        lite.engine.dispose()
+        with lite.engine.connect() as connection:
+            pages = connection.execute(text("PRAGMA page_count")).scalar_one()
+        limit = pages if full else 2**30
+
+        def cap(connection: object, record: object) -> None:
+            connection.execute(f"PRAGMA max_page_count = {limit}")  # type: ignore[attr-defined]
+
+        lite.engine.dispose()
+        event.listen(lite.engine, "connect", cap)
+
+    return fill
+
+
+def test_a_full_disk(lite: Service, full_disk: Callable[[bool], None]) -> None:
+    client = Client(lite)
+    (before,) = client.apply({"state": states(1)[0]}).json()["answers"]
+    full_disk(True)
+    accepted = []
+    for _ in range(40):  # what room there is in the last pages is used first
+        answer = client.apply({"state": states(1)[0]})
+        if answer.status_code != 200:
+            break
+        accepted.append(answer.json()["answers"][0]["id"])
+    assert answer.status_code == 503, answer.text
+    assert "full" in answer.json()["detail"]
+    down(client, "POST", "/v1/recourse", {"people": [{"state": row} for row in many(30)]})
+    assert client.get(f"/v1/recourse/{before['id']}").status_code == 200
+    assert counts(lite)["people"] == counts(lite)["answers"] == 1 + len(accepted)
+    full_disk(False)
+    assert client.apply({"state": states(1)[0]}).status_code == 200
+    assert all(client.get(f"/v1/recourse/{one}").status_code == 200 for one in accepted)
+
+
+def test_a_database_that_cannot_be_opened(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+    with pytest.raises(StoreDown):
+        serve(shop, recourse, database=str(tmp_path / "nowhere" / "d.db"))
+    with pytest.raises(StoreDown):
+        serve(shop, recourse, database="postgresql://bank@127.0.0.1:1/bank")

@@ -1,0 +1,123 @@
+"""Replay: the same bytes, or exactly what differs; and never by other files than those of the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from leastways.costs import Preferences
+from leastways.errors import SettingError
+from leastways.plans import Change, RecourseOption, RecoursePlan
+from leastways.recourse import Recourse
+from leastways.server import Applicant, NotKnown, read_config
+from leastways.server.engine import writing
+from leastways.server.plan_json import plan_from_text, plan_to_text
+from leastways.server.replay import replay
+from leastways.server.tables import AnswerRow
+from tests.server.shop import BANK, LABELLED, pipeline, serve, states, write_shop
+
+
+@pytest.fixture
+def own_shop(tmp_path: Path) -> Path:
+    """Files that a test may change."""
+    return write_shop(tmp_path)
+
+
+def test_every_answer_comes_out_the_same(shop: Path, recourse: Recourse, new_database: Callable[[], str]) -> None:
+    database = new_database()
+    config = read_config(shop, database=database)
+    with serve(shop, recourse, database=database) as service:
+        said = Preferences(scores={"income": 0.75, "job": 0.25}, ranges={"job": ["cook"]}, alpha=0.5)
+        issued = service.answer([Applicant(row) for row in states(4)])  # in one batch, with others
+        ids = [i.answer.id for i in issued] + [service.refine(issued[0].token, said).id]
+        for one in ids:
+            result = replay(config, service.engine, one)
+            assert result.same, result.differences
+            assert (result.differences, result.notes) == ([], [])
+        with pytest.raises(NotKnown):
+            replay(config, service.engine, "nothing")
+
+
+def test_recorded_settings_count_not_those_of_today(own_shop: Path, recourse: Recourse) -> None:
+    with serve(own_shop, recourse) as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        later = read_config(own_shop, n_options=2, budget=20, seed=9, n_costs=10)
+        assert replay(later, service.engine, issued.answer.id).same
+
+
+@pytest.mark.parametrize("name", ["model", "schema", "data"])
+def test_other_files_are_refused_by_name(own_shop: Path, recourse: Recourse, name: str) -> None:
+    with serve(own_shop, recourse) as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        if name == "model":
+            import skops.io
+
+            skops.io.dump(
+                pipeline().fit(LABELLED.drop(columns="approved")[::2], LABELLED["approved"][::2]),
+                own_shop.parent / "model.skops",
+            )
+        elif name == "schema":
+            BANK.update(income={"direction": "up"}).to_yaml(own_shop.parent / "schema.yaml")
+        else:
+            LABELLED.head(200).to_csv(own_shop.parent / "train.csv", index=False)
+        with pytest.raises(SettingError, match=f"the {name} is not the one of this answer: recorded sha256"):
+            replay(read_config(own_shop), service.engine, issued.answer.id)
+
+
+def test_a_tampered_record_is_told_place_by_place(own_shop: Path, recourse: Recourse) -> None:
+    with serve(own_shop, recourse) as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        with writing(service.engine) as session:
+            row = session.get_one(AnswerRow, issued.answer.id)
+            plan = json.loads(row.plan)
+            plan["options"][0]["expected_cost"] = 0.001
+            row.plan = json.dumps(plan, separators=(",", ":"))
+        result = replay(read_config(own_shop), service.engine, issued.answer.id)
+        assert not result.same
+        (place,) = result.differences
+        assert place.startswith("/options/0/expected_cost: recorded 0.001, comes out as ")
+
+
+values = st.one_of(
+    st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), st.text(max_size=5)
+)
+numbers = st.floats()
+options = st.builds(
+    RecourseOption,
+    st.integers(1, 9),
+    st.dictionaries(st.text(max_size=5), values, max_size=3),
+    st.lists(
+        st.builds(Change, st.text(max_size=4), st.integers(), st.text(max_size=3), st.text(max_size=9)), max_size=2
+    ).map(tuple),
+    numbers,
+    numbers,
+    numbers,
+)
+plans = st.builds(
+    RecoursePlan,
+    person=st.just("p"),
+    status=st.sampled_from(["found", "none_found"]),
+    reason=st.text(max_size=9),
+    state=st.just({"a": 1}),
+    probability=numbers,
+    options=st.lists(options, max_size=3).map(tuple),
+    covered=numbers,
+    emc=numbers,
+    satisfied=numbers,
+    queries=st.integers(0, 10**6),
+    certificate=st.none(),
+)
+
+
+@given(plans)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+def test_a_plan_comes_back_exactly(plan: RecoursePlan) -> None:
+    text = plan_to_text(plan)
+    back = plan_from_text(text, "p", {"a": 1})
+    assert plan_to_text(back) == text
+    assert repr(back) == repr(plan)
