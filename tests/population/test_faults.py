@@ -207,9 +207,11 @@ def test_the_driver_is_killed(source: Path, unbroken: Path, tmp_path: Path) -> N
     script, out, mark = tmp_path / "driver.py", tmp_path / "out", tmp_path / "mark"
     script.write_text(DRIVER)
     command = [sys.executable, str(script), str(source), str(out), str(mark)]
-    with subprocess.Popen(command) as process:
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(command, env=env) as process:
         try:
-            until(mark.exists)  # the worker hangs on the victim by now
+            until(lambda: mark.exists() or process.poll() is not None)
+            assert process.poll() is None  # the worker hangs on the victim by now
             helpers = children(process.pid)
             assert helpers
         finally:

@@ -129,7 +129,7 @@ def test_a_changed_run_is_not_resumed(source: Path, unbroken: Path, tmp_path: Pa
 def test_changed_people_are_not_resumed(source: Path, unbroken: Path, tmp_path: Path) -> None:
     out = cut_short(unbroken, tmp_path / "out")
     changed = people()
-    changed.iloc[40, 0] += 1
+    changed["age"] = changed["age"].where(changed.index != changed.index[40], 33)
     with pytest.raises(SettingError, match=r"'people\.parquet' was changed"):
         run(fitted(), write(tmp_path / "people.parquet", changed), out, resume=True)
     with pytest.raises(SettingError, match=r"has no file 'people\.parquet' any more; .* new file 'b\.parquet'"):
