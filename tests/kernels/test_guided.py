@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.costs import CostDistribution
+from leastways.kernels import knapsack as parts
 from leastways.kernels import reference
-from leastways.kernels.knapsack import COARSE, Items, knapsack, list_items, mean_costs
+from leastways.kernels.knapsack import COARSE, Items, knapsack, list_best, list_items, mean_costs
 from leastways.kernels.pool import choose_from_pool
 from leastways.kernels.surrogate import lift_of, solve
 from leastways.kernels.tables import TIE, objective_costs, reachable
@@ -97,8 +98,9 @@ def test_the_knapsack_reaches_what_it_says_and_is_not_below_the_optimum(seed: in
     F = t.start.shape[1]
     lift = np.asarray(draw.normal(size=t.allowed.shape[1]))
     lift[t.offsets[:-1] + t.start[p]] = 0.0
-    items = Items.room(F)
+    items = Items.room(F, len(lift))
     list_items(t, p, moves.choices[p], moves.n_choices[p], lift, items)
+    list_best(t, p, moves.choices[p], moves.n_choices[p], lift, items)
     out = np.empty(F, np.int32)
     open_to = [f for f in range(F) if moves.n_choices[p, f] > 1 and not np.isnan(t.scores[p, f, m])]
     most = sum(
@@ -112,6 +114,41 @@ def test_the_knapsack_reaches_what_it_says_and_is_not_below_the_optimum(seed: in
         assert all(out[f] == t.start[p, f] for f in range(F) if f not in open_to)
     else:
         assert need > most - 1e-9 or max(moves.n_choices[p]) > COARSE
+
+
+@settings(max_examples=25)
+@given(seeds, st.floats(-2.5, 2.5))
+def test_corners_give_the_best_move_of_each_feature_at_any_price(seed: int, exponent: float) -> None:
+    """The hull's corners against a look at every move; and what lies between against a walk."""
+    world = make_world(seed % 100, n=8, rules=False)
+    problem, _ = make_problem(world, world.frame, n_samples=10)
+    t, (choices, n_choices), draw = problem.samples.tables, problem.actionable, np.random.default_rng(seed)
+    p, m, price = seed % 8, seed % 10, 10.0**exponent
+    F = t.start.shape[1]
+    lift = np.asarray(draw.normal(size=t.allowed.shape[1]).round(int(draw.integers(0, 3))))  # equal ones too
+    items = Items.room(F, len(lift))
+    list_items(t, p, choices[p], n_choices[p], lift, items)
+    list_best(t, p, choices[p], n_choices[p], lift, items)
+    parts._find_corners(t, p, m, items)
+    out = np.empty(F, np.int32)
+    total = parts._take_moves(t.start[p], price, items, out)
+    n = items.corner_first[F]
+    assert parts._lift_at(price, items.slope[:n], items.rise[:n]) == pytest.approx(total)
+    for f in range(F):
+        listed = items.code[items.first[f] : items.first[f + 1]]
+        values = [0.0] + [price * lift[t.offsets[f] + j] - parts._mean_cost(t, p, f, j, m) for j in listed]
+        if np.isnan(t.scores[p, f, m]):
+            values = [0.0]
+        chosen = 0.0
+        if out[f] != t.start[p, f]:
+            chosen = price * lift[t.offsets[f] + out[f]] - parts._mean_cost(t, p, f, out[f], m)
+        assert chosen == pytest.approx(max(values), abs=1e-9 * max(1.0, price))
+        v, own = t.offsets[f], t.start[p, f]
+        codes, least = choices[p, v : v + n_choices[p, f]], float(draw.normal())
+        enough = [k for k, j in enumerate(codes) if lift[v + j] >= least]
+        best_to, below = items.best_to[v : v + len(codes)], items.n_below[f]
+        assert parts._nearest_below(best_to, below, least) == max((k for k in enough if codes[k] < own), default=-1)
+        assert parts._nearest_above(best_to, below, least) == min((k for k in enough if codes[k] > own), default=-1)
 
 
 def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:

@@ -16,7 +16,7 @@ from leastways.kernels.arrays import copy, fill
 from leastways.kernels.compiled import compiled, lean
 from leastways.kernels.gains import add_gain
 from leastways.kernels.guides import Guides, Scratch, is_new, state_hash
-from leastways.kernels.knapsack import Items, knapsack, list_items, mean_costs
+from leastways.kernels.knapsack import Items, knapsack, list_best, list_items, mean_costs
 from leastways.kernels.moves import first_moves, step_from_accepted
 from leastways.kernels.pool import LEAST_GAIN, choose_from_pool
 from leastways.kernels.propose import perturb, same_state
@@ -190,6 +190,7 @@ def ask_guided(
         if made == 0:
             _sum_needs(g.lowest[p], g.parts.aim, s.need)
             list_items(t, p, choices[p], n_choices[p], g.lift[p], items)
+            list_best(t, p, choices[p], n_choices[p], g.lift[p], items)
             state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, state)
             made = _pick(t, net, g, p, s, n, quota[p], codes[row:])
         g.rounds[p] += 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, summing
 from leastways.kernels.tables import TIE, Tables, linear_mean, row_of, scaled
 
 COARSE = 24  # values of a long grid that the sweep looks at; trimming then looks at all
@@ -20,20 +20,32 @@ _SWEEPS = 9
 
 
 class Items(NamedTuple):
-    """A person's moves that are guessed to help, by feature: room for COARSE of each."""
+    """A person's moves that are guessed to help, by feature and then by lift: room for COARSE of each feature.
+
+    Whatever lift is worth, a feature's best move is a corner of the convex hull of its moves' costs over their lifts.
+    """
 
     first: NDArray[np.int64]  # [F + 1]
     code: NDArray[np.int32]  # [COARSE F]
     lift: NDArray[np.float64]  # [COARSE F]
     linear: NDArray[np.float64]  # [COARSE F] share of the steps, NaN where a cost has no formula
     share: NDArray[np.float64]  # [COARSE F] difference of the percentiles
-    cost: NDArray[np.float64]  # [COARSE F] for the sample at hand, infinite where it cannot make the move
+    corner_first: NDArray[np.int64]  # [F + 1]
+    corner: NDArray[np.int64]  # [COARSE F] which move it is
+    cost: NDArray[np.float64]  # [COARSE F] of the corner, for the sample at hand
+    slope: NDArray[np.float64]  # [COARSE F] cost per lift from the corner before, rising within a feature
+    rise: NDArray[np.float64]  # [COARSE F] lift from the corner before
+    n_below: NDArray[np.int64]  # [F] permitted values below the person's own
+    best_to: NDArray[np.float64]  # [V] the best lift from the person's own value to this one, packed as the choices are
 
     @classmethod
-    def room(cls, F: int) -> Items:
-        """Make room for the moves of F features."""
+    def room(cls, F: int, V: int) -> Items:
+        """Make room for the moves of F features with V values in all."""
         n = COARSE * F
-        return cls(np.empty(F + 1, np.int64), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+        firsts = np.empty(F + 1, np.int64), np.empty(F + 1, np.int64)
+        moves = np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n)
+        corners = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+        return cls(firsts[0], *moves, firsts[1], *corners, np.empty(F, np.int64), np.empty(V))
 
 
 @lean
@@ -89,51 +101,112 @@ def list_items(
     lift: NDArray[np.float64],  # [V]
     items: Items,
 ) -> None:
-    """List the moves that are guessed to help; of a long grid, evenly spaced ones."""
+    """List the moves that are guessed to help, by lift; of a long grid, evenly spaced ones."""
     n = 0
     for f in range(n_choices.shape[0]):
         items.first[f] = n
         steps = min(n_choices[f], COARSE)
         for k in range(steps if n_choices[f] > 1 else 0):
             j = choices[t.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
-            if j != t.start[p, f] and lift[t.offsets[f] + j] > 0.0:
-                items.code[n] = j
-                items.lift[n] = lift[t.offsets[f] + j]
-                items.linear[n] = np.nan
-                if has_formula(t, p, f, j):
-                    items.linear[n] = linear_mean(t.start[p, f], j, t.used[p, f])
-                    items.share[n] = percentile_step(t, p, f, j)
+            own = lift[t.offsets[f] + j]
+            if j != t.start[p, f] and own > 0.0:
+                at = n
+                while at > items.first[f] and items.lift[at - 1] > own:
+                    items.lift[at], items.code[at] = items.lift[at - 1], items.code[at - 1]
+                    at -= 1
+                items.lift[at], items.code[at] = own, j
                 n += 1
+        for k in range(items.first[f], n):
+            j = items.code[k]
+            items.linear[k] = np.nan
+            if has_formula(t, p, f, j):
+                items.linear[k] = linear_mean(t.start[p, f], j, t.used[p, f])
+                items.share[k] = percentile_step(t, p, f, j)
     items.first[n_choices.shape[0]] = n
 
 
 @lean
-def _price_items(t: Tables, p: int, m: int, items: Items) -> None:
-    """Write what each listed move costs sample m."""
-    alpha = t.alpha[p, m]
-    for f in range(items.first.shape[0] - 1):
-        scale = 1.0 + TIE - t.scores[p, f, m]
-        for k in range(items.first[f], items.first[f + 1]):
-            if np.isnan(scale):
-                items.cost[k] = np.inf
-            elif np.isnan(items.linear[k]):
-                items.cost[k] = t.cells[row_of(t, p, f, items.code[k]), m]
-            else:
-                items.cost[k] = scale * (items.share[k] + alpha * (items.linear[k] - items.share[k]))
+def list_best(
+    t: Tables,
+    p: int,
+    choices: NDArray[np.int32],  # [V]
+    n_choices: NDArray[np.int32],  # [F]
+    lift: NDArray[np.float64],  # [V]
+    items: Items,
+) -> None:
+    """Write, outward from the person's own value, the best lift on the way: so the nearest that is enough is known."""
+    for f in range(n_choices.shape[0]):
+        v, n, own = t.offsets[f], n_choices[f], t.start[p, f]
+        below = 0
+        while below < n and choices[v + below] < own:
+            below += 1
+        items.n_below[f] = below
+        best = -np.inf
+        for k in range(below - 1, -1, -1):
+            best = max(best, lift[v + choices[v + k]])
+            items.best_to[v + k] = best
+        best = -np.inf
+        for k in range(below, n):
+            if choices[v + k] != own:
+                best = max(best, lift[v + choices[v + k]])
+            items.best_to[v + k] = best
 
 
 @lean
-def _take_items(start: NDArray[np.int32], price: float, items: Items, out: NDArray[np.int32]) -> float:
+def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
+    """Find the corners of each feature's hull for sample m, from no move upward; moves stand by lift (Andrew's chain)."""
+    n, alpha = 0, t.alpha[p, m]
+    for f in range(items.first.shape[0] - 1):
+        begin = n
+        items.corner_first[f] = begin
+        scale = 1.0 + TIE - t.scores[p, f, m]
+        if np.isnan(scale):  # this sample cannot change it
+            continue
+        x, y = 0.0, 0.0  # the last corner, as lift and cost
+        for k in range(items.first[f], items.first[f + 1]):
+            lift = items.lift[k]
+            if np.isnan(items.linear[k]):
+                cost = t.cells[row_of(t, p, f, items.code[k]), m]
+                if cost == np.inf:
+                    continue
+            else:
+                cost = scale * (items.share[k] + alpha * (items.linear[k] - items.share[k]))
+            # a corner that the new move undercuts is none: the slope from it would not be above its own
+            while n > begin and cost - y <= items.slope[n - 1] * (lift - x):
+                n -= 1
+                x, y = 0.0, 0.0
+                if n > begin:
+                    x, y = items.lift[items.corner[n - 1]], items.cost[n - 1]
+            if lift > x:
+                items.corner[n] = k
+                items.cost[n] = cost
+                items.slope[n] = (cost - y) / (lift - x)
+                items.rise[n] = lift - x
+                n += 1
+                x, y = lift, cost
+    items.corner_first[items.first.shape[0] - 1] = n
+
+
+@summing
+def _lift_at(price: float, slope: NDArray[np.float64], rise: NDArray[np.float64]) -> float:
+    """Return the lift of the best moves when lift is worth `price`: corners cheaper than that are worth it."""
+    total = 0.0
+    for i in range(slope.shape[0]):
+        total += rise[i] if slope[i] < price else 0.0
+    return total
+
+
+@lean
+def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArray[np.int32]) -> float:
     """Take the best move of each feature when lift is worth `price`; return the lift of them all."""
     total = 0.0
     for f in range(out.shape[0]):
-        best, pick = 0.0, -1
-        for k in range(items.first[f], items.first[f + 1]):
-            value = price * items.lift[k] - items.cost[k]
-            if value > best:
-                best, pick = value, k
+        i = items.corner_first[f]
+        while i < items.corner_first[f + 1] and items.slope[i] < price:
+            i += 1
         out[f] = start[f]
-        if pick >= 0:
+        if i > items.corner_first[f]:
+            pick = items.corner[i - 1]
             out[f] = items.code[pick]
             total += items.lift[pick]
     return total
@@ -148,7 +221,7 @@ def knapsack(
     lift: NDArray[np.float64],  # [V]
     m: int,
     need: float,  # log-odds to be gained
-    items: Items,  # as `list_items` leaves them
+    items: Items,  # as `list_items` and `list_best` leave them
     out: NDArray[np.int32],  # [F] written
 ) -> bool:
     """Find the cheapest state for sample m that the surrogate accepts: a Lagrangian sweep, then trimming.
@@ -156,40 +229,48 @@ def knapsack(
     A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`;
     `out` is then the one that comes nearest, whatever it costs.
     """
-    _price_items(t, p, m, items)
-    start = t.start[p]
+    _find_corners(t, p, m, items)
+    n = items.corner_first[out.shape[0]]
+    slope, rise = items.slope[:n], items.rise[:n]
     low, high = 1e-3, 1e3
-    if _take_items(start, high, items, out) < need:
+    if _lift_at(high, slope, rise) < need:
+        _take_moves(t.start[p], high, items, out)
         return False
     for _ in range(_SWEEPS):
         price = math.sqrt(low * high)
-        if _take_items(start, price, items, out) >= need:
+        if _lift_at(price, slope, rise) >= need:
             high = price
         else:
             low = price
-    total = _take_items(start, high, items, out)
-    _trim(t, p, choices, n_choices, lift, m, total - need, out)
+    total = _take_moves(t.start[p], high, items, out)
+    _trim(t, p, choices, n_choices, lift, m, total - need, items, out)
     return True
 
 
 @lean
-def _nearest_reaching(
-    choices: NDArray[np.int32],  # [n] in ascending order
-    n: int,
-    own: int,
-    lift: NDArray[np.float64],  # [n or more] by code
-    least: float,
-    step: int,
-) -> int:
-    """Return the code nearest to `own` on one side (step -1 or 1) whose lift is at least `least`, or -1."""
-    k = 0 if step > 0 else n - 1
-    while 0 <= k < n and (choices[k] - own) * step <= 0:
-        k += step
-    while 0 <= k < n:
-        if lift[choices[k]] >= least:
-            return int(choices[k])
-        k += step
-    return -1
+def _nearest_below(best_to: NDArray[np.float64], n_below: int, least: float) -> int:
+    """Return the place of the nearest value below the person's own whose lift is at least `least`, or -1."""
+    low, high = -1, n_below - 1
+    while low < high:  # the best so far rises as places fall
+        middle = low + (high - low + 1) // 2
+        if best_to[middle] >= least:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@lean
+def _nearest_above(best_to: NDArray[np.float64], n_below: int, least: float) -> int:
+    """Return the place of the nearest value above the person's own whose lift is at least `least`, or -1."""
+    low, high = n_below, best_to.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if best_to[middle] >= least:
+            high = middle
+        else:
+            low = middle + 1
+    return low if low < best_to.shape[0] else -1
 
 
 @lean
@@ -201,6 +282,7 @@ def _trim(
     lift: NDArray[np.float64],
     m: int,
     spare: float,
+    items: Items,
     codes: NDArray[np.int32],  # [F] changed in place
 ) -> None:
     """Give back what is not needed: of each change in turn, the cheapest value that keeps the guess above the bar."""
@@ -215,10 +297,13 @@ def _trim(
             pick = own
         elif has_formula(t, p, f, codes[f]):  # the cost rises with the distance: the nearest on either side
             cost = _mean_cost(t, p, f, pick, m)
-            for step in (-1, 1):
-                j = _nearest_reaching(choices[v : v + n], n, own, lift[v : v + t.used[p, f]], least, step)
-                if j >= 0 and _mean_cost(t, p, f, j, m) < cost:
-                    pick, cost = j, _mean_cost(t, p, f, j, m)
+            best_to = items.best_to[v : v + n]
+            for k in (
+                _nearest_below(best_to, items.n_below[f], least),
+                _nearest_above(best_to, items.n_below[f], least),
+            ):
+                if k >= 0 and _mean_cost(t, p, f, choices[v + k], m) < cost:
+                    pick, cost = choices[v + k], _mean_cost(t, p, f, choices[v + k], m)
         else:
             cost = _mean_cost(t, p, f, pick, m)
             for k in range(n):

@@ -121,7 +121,7 @@ class GuidedRun:
             values=np.empty(2 * F),
             hidden=np.empty(H),
         )
-        self.items = Items.room(F)
+        self.items = Items.room(F, V)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Ask about the states of an earlier plan, then about those with the largest expected gain."""
