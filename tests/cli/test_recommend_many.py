@@ -14,7 +14,7 @@ import leastways as lw
 from leastways.cli.many import _terminated_as_interrupted
 from leastways.cli.screen import _figures
 from leastways.population import Progress, read_plans
-from tests.cli.bank import SMALL, document, recommend
+from tests.cli.bank import SMALL, document, recommend, run
 from tests.cli.test_process import COMMAND, files
 from tests.population.test_faults import alive, children, until
 
@@ -45,6 +45,52 @@ def test_as_json(bank: Path, tmp_path: Path) -> None:
     again = document(recommend(bank, tmp_path / "plans", "--json", "--dedup", "--resume"))
     assert again["people_per_second"] is None
     assert again["summary"] == said["summary"]
+
+
+def test_the_audit_at_the_end(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a sample where there are too many people, which the report says."""
+    monkeypatch.setattr("leastways.cli.many.SAMPLE", 8)
+    result = recommend(bank, tmp_path / "plans", "--audit-by", "job title", "--audit-by", "age:30")
+    assert result.exit_code == 0, result.output
+    assert "audit/report.html" in result.stdout.replace("\n", "")
+    audit = lw.audit.Audit.from_json(tmp_path / "plans" / "audit" / "audit.json")
+    assert audit.groupings == ["job title", "age", "job title × age"]
+    assert audit.overall["people"].tolist() == [8]
+    assert audit.warnings[0].startswith("8 of 12 people were compared, drawn at random")
+    assert "8 of 12 people were compared" in (tmp_path / "plans" / "audit" / "report.html").read_text()
+    again = document(recommend(bank, tmp_path / "plans", "--audit-by", "job title", "--resume", "--json"))
+    assert again["audit"].endswith("report.html")
+
+
+def test_groups_that_there_are_not_are_told_before_the_work(bank: Path, tmp_path: Path) -> None:
+    for by, message in (
+        ("jobb", "no column 'jobb'"),
+        ("age:30,20", "rising numbers"),
+        ("job title:1", "not hold numbers"),
+    ):
+        result = recommend(bank, tmp_path / "plans", "--audit-by", by)
+        assert result.exit_code == 2
+        assert message in result.stderr.replace("\n", " ")
+        assert not (tmp_path / "plans").exists()
+
+
+def test_audit_and_explain_read_a_folder(bank: Path, tmp_path: Path) -> None:
+    assert recommend(bank, tmp_path / "plans").exit_code == 0
+    assert recommend(bank, tmp_path / "plans.json").exit_code == 0
+    for sample, told in (("5", "5 of 12 people were compared"), ("12", "")):
+        out = tmp_path / f"report-{sample}"
+        command = ["audit", str(tmp_path / "plans"), "--by", "job title", "-o", str(out), "--sample", sample]
+        result = run(*command)
+        assert result.exit_code == 0, result.output
+        assert ("were compared" in result.stdout) == bool(told)
+        assert told in result.stdout
+    person = lw.RecoursePlans.from_json(tmp_path / "plans.json").summary.index[0]
+    said = [run("explain", tmp_path / name, "--person", person) for name in ("plans", "plans.json")]
+    assert said[0].exit_code == 0, said[0].output
+    assert said[0].stdout == said[1].stdout
+    result = run("explain", tmp_path / "plans", "--person", "nobody at all")
+    assert result.exit_code == 2
+    assert "there is nobody with the label 'nobody at all'" in result.stderr.replace("\n", " ")
 
 
 def test_dedup_says_what_it_saved(bank: Path, tmp_path: Path) -> None:

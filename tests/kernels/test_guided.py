@@ -125,7 +125,7 @@ def test_corners_give_the_best_move_of_each_feature_at_any_price(seed: int, expo
     t, (choices, n_choices), draw = problem.samples.tables, problem.actionable, np.random.default_rng(seed)
     p, m, price = seed % 8, seed % 10, 10.0**exponent
     F = t.start.shape[1]
-    lift = np.asarray(draw.normal(size=t.allowed.shape[1]).round(int(draw.integers(0, 3))))  # equal ones too
+    lift = np.round(draw.normal(size=t.allowed.shape[1]), int(draw.integers(0, 3)))  # equal ones too
     items = Items.room(F, len(lift))
     list_items(t, p, choices[p], n_choices[p], lift, items)
     list_best(t, p, choices[p], n_choices[p], lift, items)

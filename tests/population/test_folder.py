@@ -173,5 +173,5 @@ def test_plans_of_a_run_that_is_not_finished(unbroken: Path, tmp_path: Path) -> 
 
     with pytest.raises(DataError, match="is not finished"):
         read_plans(cut_short(unbroken, tmp_path / "out"))
-    with pytest.raises(DataError, match="nobody in"):
+    with pytest.raises(DataError, match="there is nobody with the label 'nobody'"):
         read_plans(unbroken, ["nobody"])

@@ -33,6 +33,22 @@ def test_plans_are_those_of_recommend(source: Path, unbroken: Path) -> None:
     assert few[second] == found[second] == wanted[second]
 
 
+def test_people_drawn_at_random(unbroken: Path) -> None:
+    whole = read_plans(unbroken)
+    drawn = [read_plans(unbroken, sample=20, random_state=seed).summary.index.tolist() for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    for labels in drawn:
+        assert len(set(labels)) == 20
+        assert labels == [label for label in whole.summary.index if label in labels]
+    some = read_plans(unbroken, sample=20, random_state=2)
+    pd.testing.assert_frame_equal(some.summary, whole.summary.loc[drawn[2]])
+    own = whole.options[whole.options["person"].isin(drawn[2])]
+    pd.testing.assert_frame_equal(some.options, own.reset_index(drop=True))
+    assert len(read_plans(unbroken, sample=1000)) == len(whole)
+    with pytest.raises(SettingError, match="not both"):
+        read_plans(unbroken, ["p3"], sample=3)
+
+
 def test_the_account_in_the_manifest(source: Path, unbroken: Path) -> None:
     everybody_once(unbroken)
     result = run(fitted(), source, unbroken, resume=True)  # there is nothing left to do

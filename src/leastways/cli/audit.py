@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import errors_shown
+from leastways.cli.plans import SAMPLE, PlansPath, of_a_sample, read_sample
 from leastways.cli.screen import JsonFlag, print_json, progress_bar, screen
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(metavar="PLANS.json", help="Plans that `recommend` wrote as JSON.")],
+    file: PlansPath,
     by: Annotated[
         list[str],
         typer.Option(metavar="COLUMN", help="Compare groups by this column; numbers in bins: age:25,40,60. Repeat it."),
@@ -60,6 +61,9 @@ def audit(
     min_group: Annotated[int, typer.Option(min=1, help="Groups with fewer refused people are not tested.")] = 30,
     bootstraps: Annotated[int, typer.Option(min=1, help="Resamples of people, for the intervals.")] = 2000,
     permutations: Annotated[int, typer.Option(min=1, help="Shufflings of group labels, for the p-values.")] = 2000,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Of a folder, compare at most so many people, drawn at random.")
+    ] = SAMPLE,
     title: Annotated[str, typer.Option(help="The heading of the report.")] = "Is recourse fair?",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same audit.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
@@ -81,10 +85,10 @@ def audit(
           --data train.csv --reference sex=male
       leastways audit plans.json --by origin -o report --groups people.csv \\
           --index customer --data train.csv --model model.onnx --seeds 5
+      leastways audit plans --by sex -o report --sample 50000
     """
     with errors_shown(as_json):
         from leastways.audit import audit_plans
-        from leastways.plans import RecoursePlans
         from leastways.report import write_audit
 
         _check_folder(out, force)
@@ -93,7 +97,7 @@ def audit(
             from leastways.errors import SettingError
 
             raise SettingError("--model needs --data: the best options are found for hidden cost functions.")
-        plans = RecoursePlans.from_json(file)
+        plans, total = read_sample(file, sample, seed)
         table = None if groups is None else _groups(groups, index, plans)
         truths = [] if data is None else _truths(plans, data, distribution, seeds, seed)
         oracles = [] if model is None else _oracles(plans, truths, model, trust, oracle_rows)
@@ -112,6 +116,7 @@ def audit(
                 random_state=seed,
                 progress=progress,
             )
+        result = of_a_sample(result, len(plans), total)
         _show(result, write_audit(result, out, title=title), as_json)
 
 

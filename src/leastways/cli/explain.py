@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leastways.cli.exits import errors_shown
+from leastways.cli.plans import PlansPath, read_one
 from leastways.cli.screen import JsonFlag, print_json, screen
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def explain(
-    file: Annotated[Path, typer.Argument(metavar="PLANS.json", help="Plans that `recommend` wrote as JSON.")],
+    file: PlansPath,
     person: Annotated[str, typer.Option("--person", "-p", metavar="ID", help="Whose plan: the person's label.")],
     as_json: JsonFlag = False,
 ) -> None:
@@ -29,10 +29,9 @@ def explain(
     with errors_shown(as_json):
         from rich.text import Text
 
-        from leastways.plans import RecoursePlans
         from leastways.plans.as_dict import plan_as_dict
 
-        plan = _find(RecoursePlans.from_json(file), person)
+        plan = _find(read_one(file, person), person)
         if as_json:
             print_json(plan_as_dict(plan))
             return

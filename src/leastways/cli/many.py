@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from leastways.cli.exits import INTERRUPTED, SOME_FAILED
-from leastways.cli.screen import notes, people_bar, print_json, screen
+from leastways.cli.plans import SAMPLE, of_a_sample, read_sample
+from leastways.cli.screen import notes, people_bar, print_json, progress_bar, screen
 from leastways.errors import SettingError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from leastways.costs import Preferences
     from leastways.population import PopulationResult
     from leastways.recourse import Recourse
+    from leastways.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Many:
     people_per_part: int | None
     log: Path | None
     time_limit: float | None
+    audit_by: tuple[str, ...]
 
     @property
     def wanted(self) -> bool:
@@ -60,6 +65,7 @@ class Many:
             "--dedup": self.dedup,
             "--people-per-part": self.people_per_part is not None,
             "--log": self.log is not None,
+            "--audit-by": bool(self.audit_by),
         }
         wrong = [name for name, given in asked.items() if given]
         if wrong:
@@ -67,6 +73,13 @@ class Many:
                 f"{wrong[0]} is for a folder of results; --out {str(self.out)!r} is a file. A name without an ending "
                 "is a folder."
             )
+
+    def check_groups(self, train: pd.DataFrame, schema: Schema) -> None:
+        """Raise now, and not after hours, where people cannot be grouped so."""
+        if self.audit_by:
+            from leastways.audit.groups import groupings_of
+
+            groupings_of(train[[feature.name for feature in schema.features]], schema, self.audit_by)
 
     def run(self, recourse: Recourse, said: Preferences | None, model: str, as_json: bool) -> None:
         """Work through the people and show what came of it."""
@@ -99,7 +112,21 @@ class Many:
         if interrupted:
             self._say_how_to_go_on()
             raise typer.Exit(INTERRUPTED)
-        self._show(result, recourse._settings(), as_json)
+        report = self._audited(result, recourse.random_state) if self.audit_by else None
+        self._show(result, recourse._settings(), as_json, report)
+
+    def _audited(self, result: PopulationResult, seed: int) -> Path | None:
+        """Compare groups, and return the page that says how they fare."""
+        from leastways.audit import audit_plans
+        from leastways.audit.figures import NOT_REFUSED
+        from leastways.report import write_audit
+
+        if result.totals.people == sum(result.totals.statuses.get(status, 0) for status in NOT_REFUSED):
+            return None  # there is nobody to compare
+        plans, total = read_sample(result.folder, SAMPLE, seed)
+        with progress_bar("comparing groups") as progress:
+            audit = audit_plans(plans, self.audit_by, random_state=seed, progress=progress)
+        return write_audit(of_a_sample(audit, len(plans), total), result.folder / "audit")[0]
 
     def _say_how_to_go_on(self) -> None:
         from leastways.population.folder import people_done
@@ -113,7 +140,7 @@ class Many:
             markup=False,
         )
 
-    def _show(self, result: PopulationResult, settings: dict[str, Any], as_json: bool) -> None:
+    def _show(self, result: PopulationResult, settings: dict[str, Any], as_json: bool, report: Path | None) -> None:
         from rich.text import Text
 
         from leastways.report import summary_table
@@ -121,13 +148,19 @@ class Many:
         totals = result.totals
         speed = None if result.seconds == 0 else round(result.people_per_second, 1)
         if as_json:
-            facts = {"seconds": round(result.seconds, 3), "people_per_second": speed, "solved": result.solved}
+            facts: dict[str, Any] = {
+                "seconds": round(result.seconds, 3),
+                "people_per_second": speed,
+                "solved": result.solved,
+            }
+            facts |= {} if report is None else {"audit": str(report)}
             print_json({"out": str(result.folder), **facts, "summary": totals.to_dict(), "settings": settings})
         else:
             screen().print(summary_table(totals))
             if self.dedup:
                 screen().print(f"{result.solved:,} searches served {totals.people:,} people: the others have the same")
-            screen().print(Text(f"Written to {result.folder}"), soft_wrap=True)
+            for path in (result.folder, *([] if report is None else [report])):
+                screen().print(Text(f"Written to {path}"), soft_wrap=True)
         unusable, partial = (totals.statuses.get(status, 0) for status in ("invalid_input", "partial"))
         if unusable or partial:
             notes().print(

@@ -50,6 +50,7 @@ def recommend(
     dedup: of.Dedup = False,
     people_per_part: of.PeoplePerPart = None,
     log: of.LogFile = None,
+    audit_by: of.AuditBy = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find options for those people of a file whom the model refuses.
@@ -78,7 +79,7 @@ def recommend(
           --objective satisfaction --satisfied-below 0.5
       leastways recommend --model model.onnx --schema schema.yaml \\
           --data train.parquet --people everybody/ --out plans \\
-          --workers 8 --dedup
+          --workers 8 --dedup --audit-by sex --audit-by age:30,50
       leastways recommend --model model.onnx --schema schema.yaml \\
           --data train.parquet --people everybody/ --out plans \\
           --cluster tcp://scheduler:8786 --resume
@@ -91,13 +92,16 @@ def recommend(
         from leastways.recourse import Recourse
         from leastways.schema import Schema
 
-        many = Many(out, people, index, workers, cluster, resume, dedup, people_per_part, log, time_limit)
+        many = Many(
+            out, people, index, workers, cluster, resume, dedup, people_per_part, log, time_limit, tuple(audit_by or ())
+        )
         many.check(report, force, certify)
         places = [] if many.wanted else _places(out, report, force, [schema, data, people, Path(model)])
         table = Schema.from_yaml(schema)
         said = preferences(table, editable or (), score or (), alpha, accepted or ())
         judge = load_model(model, trust=trust)
         train = read_training(data, table)
+        many.check_groups(train, table)
         crowd = None if many.wanted else read_table(people, table, index)
         recourse = Recourse(
             judge,

@@ -110,6 +110,15 @@ PeoplePerPart: TypeAlias = Annotated[
 LogFile: TypeAlias = Annotated[
     Path | None, _many("--log", metavar="FILE", help="What happens, a line of JSON each; else log.jsonl in the folder.")
 ]
+AuditBy: TypeAlias = Annotated[
+    list[str] | None,
+    _many(
+        "--audit-by",
+        metavar="COLUMN",
+        help="At the end, compare groups by this column, as `leastways audit` does; the report is in FOLDER/audit. "
+        "Repeat it.",
+    ),
+]
 
 Editable: TypeAlias = Annotated[
     list[str] | None, _wish(metavar="FEATURE", help="They would change this, and nothing not named. Repeat it.")

@@ -154,7 +154,7 @@ def list_best(
 
 @lean
 def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
-    """Find the corners of each feature's hull for sample m, from no move upward; moves stand by lift (Andrew's chain)."""
+    """Find the corners of each feature's hull for sample m, from no move upward: Andrew's chain by lift."""
     n, alpha = 0, t.alpha[p, m]
     for f in range(items.first.shape[0] - 1):
         begin = n

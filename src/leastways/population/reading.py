@@ -8,20 +8,39 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from leastways.errors import DataError, listed
+from leastways.errors import DataError, SettingError, listed
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
 from leastways.population.folder import read_manifest
 from leastways.population.tables import PERSON, ROW, arrow
+from leastways.rng import check_seed
 from leastways.schema import Feature, Schema
+from leastways.search.base import check_count
 
 
-def read_plans(folder: str | Path, people: Iterable[Any] | None = None) -> RecoursePlans:
-    """Read plans that `recommend_files` wrote: of the people with these labels, or of all.
+def read_plans(
+    folder: str | Path, people: Iterable[Any] | None = None, *, sample: int | None = None, random_state: int = 0
+) -> RecoursePlans:
+    """Read plans that `recommend_files` wrote: of the people with these labels, of so many drawn at random, or of all.
 
     A value that could not be used is missing in `people`; the reason names it. Labels must be unique among those read.
+
+    Parameters
+    ----------
+    folder
+        Of a run that is finished.
+    people
+        Labels.
+    sample
+        How many people to draw, each as likely as any other; everybody where there are no more than that.
+    random_state
+        Seed of the draw.
     """
-    parts = list(_parts(Path(folder), None if people is None else list(people)))
+    if people is not None and sample is not None:
+        raise SettingError("give the labels of people, or how many to draw, not both.")
+    drawn = None if sample is None else _drawn(Path(folder), sample, random_state)
+    parts = list(_parts(Path(folder), None if people is None else list(people), drawn))
     manifest = read_manifest(Path(folder))
     schema = Schema.from_yaml(manifest["schema"])
     settings = manifest["config"]["settings"]
@@ -46,7 +65,17 @@ def read_plans(folder: str | Path, people: Iterable[Any] | None = None) -> Recou
     return RecoursePlans(schema, state, summary, table, failed, settings)
 
 
-def _parts(folder: Path, labels: list[Any] | None) -> Iterator[tuple[Any, Any]]:
+def _drawn(folder: Path, sample: int, random_state: int) -> NDArray[np.int64] | None:
+    """Return the rows of so many people, in order; None for everybody."""
+    check_count("sample", sample)
+    total = int(read_manifest(folder)["input"]["rows"])
+    if sample >= total:
+        return None
+    draw = np.random.default_rng(check_seed(random_state))
+    return np.sort(draw.choice(total, sample, replace=False))
+
+
+def _parts(folder: Path, labels: list[Any] | None, drawn: NDArray[np.int64] | None = None) -> Iterator[tuple[Any, Any]]:
     """Yield the tables of each part, less the people not asked for."""
     arrow()
     import pyarrow.compute as pc
@@ -59,17 +88,34 @@ def _parts(folder: Path, labels: list[Any] | None) -> Iterator[tuple[Any, Any]]:
     for part in manifest["parts"]:
         people = pq.read_table(folder / part["files"]["people"]["name"])
         if labels is not None:
-            wanted = arrow().array(labels)
-            people = people.filter(pc.is_in(people[PERSON], value_set=wanted.cast(people[PERSON].type)))
-        if labels is not None and not len(people):
+            people = people.filter(pc.is_in(people[PERSON], value_set=_as_labels(labels, people[PERSON].type)))
+        if drawn is not None:
+            first = part["first"]
+            mine = drawn[np.searchsorted(drawn, first) : np.searchsorted(drawn, first + part["people"])]
+            people = people.take(arrow().array(mine - first))
+        everybody = len(people) == part["people"]
+        if not len(people):
             continue
         found += len(people)
         options = pq.read_table(folder / part["files"]["options"]["name"])
-        if labels is not None:
+        if not everybody:
             options = options.filter(pc.is_in(options[ROW], value_set=people[ROW].combine_chunks()))
         yield people, options
     if not found:
-        raise DataError(f"nobody in {str(folder)!r} is labelled {listed(labels or [])}.")
+        named = "" if labels is None else f" with the label {listed(labels)}"
+        raise DataError(f"there is nobody{named} in the run in {str(folder)!r}.")
+
+
+def _as_labels(labels: list[Any], kind: Any) -> Any:
+    """Return labels as the column has them: on a command line 7 and "7" are the same."""
+    pa = arrow()
+    known = []
+    for label in labels:
+        try:
+            known.append(pa.scalar(label).cast(kind).as_py())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # then nobody is called that
+            continue
+    return pa.array(known, kind)
 
 
 def _column(feature: Feature, column: Any) -> Any:
