@@ -7,7 +7,10 @@ import io
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,7 +21,7 @@ from leastways.errors import plain
 from leastways.server import Applicant, Service
 from leastways.server.pages.auditing import Question, as_csv, columns_of
 from leastways.server.pages.sessions import COOKIE, Sessions
-from tests.server.pages.bank import Visitor, credit_service, issue
+from tests.server.pages.bank import Visitor, applicants, credit_service, issue
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +80,47 @@ def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
     assert page.status_code == 200
     assert "nothing to audit" in page.text
     assert 'value="2001-01-01"' in page.text
+
+
+def test_one_group_alone(service: Service) -> None:
+    visitor = Visitor(service)
+    page = visitor.get("/audit?by=group&only=sex:+female&lang=de").text
+    assert '<option value="sex: female" selected>Geschlecht: weiblich</option>' in page
+    assert "Only people with sex: female are counted here." in page
+    counted = {}
+    for sex in ("female", "male"):
+        audit = Audit.from_json(visitor.get(f"/audit/download/audit.json?by=group&only=sex:+{sex}").text)
+        assert audit.warnings[0] == f"Only people with sex: {sex} are counted here."
+        counted[sex] = int(audit.overall["refused"].iloc[0])
+    people = service.served().plans
+    assert people is not None
+    assert counted == people.people["sex"].value_counts().to_dict()
+    assert "By sex" in visitor.get("/audit?by=sex&only=sex:+male").text  # of no use, but no fault
+    everyone = visitor.get("/audit?by=group&only=sex:+nobody").text
+    assert "Only people with" not in everyone.replace(">Only people with</label>", "")
+
+
+def test_a_group_that_only_the_audit_sees(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path, groups=("region",))
+    with service:
+        places = ["north", "south"] * 20
+        rows = zip(applicants(refused.head(40)), places, strict=True)
+        service.answer([replace(one, groups={"region": place}) for one, place in rows])
+        page = Visitor(service).get("/audit?by=sex&only=region:+north").text
+        assert '<option value="region: north" selected>' in page
+        assert "Only people with region: north" in page
+        assert int(service.audit("sex", only=("region", "south")).overall["refused"].iloc[0]) == 20
+
+
+def test_another_language_asks_the_same(service: Service) -> None:
+    page = unescape(Visitor(service).get("/audit?by=job&since=2020-01-31&only=sex:+female&lang=en").text)
+    assert 'href="?by=job&since=2020-01-31&only=sex%3A+female&lang=de"' in page
+
+
+def test_more_columns_than_are_compared_are_told(service: Service) -> None:
+    visitor = Visitor(service)
+    assert "more than three" in visitor.get("/audit?by=sex&by=group&by=job&by=housing&until=2001-01-01").text
+    assert "more than three" not in visitor.get("/audit?by=sex&by=group&by=job&by=nothing&until=2001-01-01").text
 
 
 @pytest.mark.parametrize("query", ["by=<script>", "by=nothing&since=soon&until=99999-01-01", "which=all", "by="])

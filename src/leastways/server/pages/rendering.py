@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -58,7 +59,7 @@ class Renderer:
         html = self._templates.get_template(template).render(
             t=texts,
             title=self.title,
-            languages=list(self.languages),
+            languages=self._switch(request, shown),
             static=STATIC,
             own_style=OWN_STYLE if self.own_style else None,
             csrf=csrf.proof(secret, purpose),
@@ -71,6 +72,18 @@ class Renderer:
             set_cookie(request, response, LANGUAGE_COOKIE, texts.language, max_age=_YEAR)
         return response
 
+    def _switch(self, request: Request, shown: Mapping[str, Any]) -> list[tuple[Catalogue, str]]:
+        """Return the languages and where each leads: to this page again, with all else that its address says.
+
+        What a form was answered with has no address of its own; then it is the page with the form, if we know it.
+        """
+        page, kept = "", [pair for pair in request.query_params.multi_items() if pair[0] != "lang"]
+        if request.method != "GET":
+            page = next((str(shown[name]) for name in ("here", "home", "back") if shown.get(name)), "")
+            if not page:
+                return []
+        return [(one, f"{page}?{urlencode([*kept, ('lang', one.language)])}") for one in self.languages]
+
     def message(self, request: Request, name: str, status: int, back: str | None = None) -> Response:
         """Render a page that only says something."""
         texts = self.texts(request)
@@ -82,12 +95,23 @@ def _file_or_none(path: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def set_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None = None) -> None:
-    """Set a cookie for this site alone; one that the browser has already is not sent again."""
+def set_cookie(
+    request: Request,
+    response: Response,
+    name: str,
+    value: str,
+    max_age: int | None = None,
+    samesite: Literal["lax", "strict"] = "lax",
+) -> None:
+    """Set a cookie for this site alone; one that the browser has already is not sent again.
+
+    "lax": it comes along when somebody follows a link in a mail, never with a form of another site. Were it "strict",
+    each visit by such a link would begin anew, and forms in tabs that are open already would no longer be good.
+    """
     if request.cookies.get(name) == value:
         return
     secure = request.url.scheme == "https"
-    response.set_cookie(name, value, max_age=max_age, httponly=True, samesite="strict", secure=secure)
+    response.set_cookie(name, value, max_age=max_age, httponly=True, samesite=samesite, secure=secure)
 
 
 def see_other(path: str) -> Response:
