@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from leastways.server import Applicant, Issued, Service
 from leastways.server.app import create_app
 from leastways.server.pages.demo import add_index
-from tests.server.pages.bank import SCRIPT, credit_service, issue, odd_service, running
+from tests.server.pages.bank import LONG, SCRIPT, credit_service, issue, odd_service, running
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -163,7 +163,12 @@ def test_limits_are_kept(visit: Open, site: Site) -> None:
         assert round(now - span) <= option.values[name] <= round(now + span)
     followed(page, lambda: page.locator(f"#{low}").fill(str(round(now + 2 * span))))
     assert "is larger than" in page.inner_text(".problems")
+    assert "is larger than" in page.inner_text("#told")  # where the eyes are, on a phone
     assert page.get_attribute(f"#{low}", "aria-invalid") == "true"
+    page.locator(f"#{low}").fill("")
+    page.locator(f"#{low}").focus()
+    followed(page, lambda: page.keyboard.type("-"))  # browsers send nothing for what is no number
+    assert "please write a number" in page.inner_text("#told")
     followed(page, lambda: page.locator(f"#{low}").fill(""))
     assert page.locator(".problems").count() == 0
     assert page.get_attribute(f"#{low}", "aria-invalid") is None
@@ -219,6 +224,7 @@ def test_everything_locked_and_starting_over(visit: Open, site: Site) -> None:
         boxes.nth(i).check()
     page.wait_for_function("() => document.getElementById('headline').dataset.status === 'all_closed'")
     assert page.locator(".card").count() == 0
+    assert page.locator("#hope").is_hidden()  # nothing is below any more
     page.locator("button[name=fresh]").click()
     page.wait_for_selector(".card")
     assert page.inner_text(".cards") == before
@@ -245,6 +251,105 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
     followed(page, page.locator("#again").click)
     assert name not in asked_to_change(page)
     assert page.locator("#again").is_hidden()
+
+
+def test_without_a_connection_and_with_one_again(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", expect=("ERR_INTERNET_DISCONNECTED",))
+    name = sorted(first_option(page))[0]
+    page.context.set_offline(True)
+    page.locator(f"[name={site.place(name, 'lock')}]").check()
+    page.wait_for_function("() => document.getElementById('told').textContent.includes('no connection')")
+    followed(page, lambda: page.context.set_offline(False))  # nobody has to press anything
+    assert name not in asked_to_change(page)
+
+
+def test_a_page_that_is_erased_while_open(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}", expect=("status of 404",))
+    site.service.erase(one.answer.id)
+    page.locator("input[name$=-lock]").first.check()
+    page.wait_for_function("() => document.getElementById('told').textContent.includes('no longer there')")
+
+
+def test_what_was_said_last_is_recorded_last(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}")
+    lock = page.locator("input[name$=-lock]").first
+    held: list[Any] = []
+    page.route("**/p/*", lambda route: held.append(route) if not held else route.continue_())
+    asked: list[Any] = []
+    page.on("request", lambda request: asked.append(request))
+    lock.check()
+    lock.uncheck()
+    page.wait_for_timeout(300)
+    assert len(asked) == 1  # the second waits: the service must not record the first after it
+    followed(page, lambda: held[0].continue_())
+    assert len(asked) == 2
+    assert site.service.read_by_token(one.token).preferences is None
+    page.reload()
+    assert not lock.is_checked()
+
+
+def test_a_newer_answer_does_not_wait_for_ever(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", expect=("ERR_",))
+    name = sorted(first_option(page))[0]
+    held: list[Any] = []
+    page.route("**/p/*", lambda route: held.append(route) if not held else route.continue_())
+    page.locator("input[name$=-lock]").first.check()
+    followed(page, page.locator(f"[name={site.place(name, 'lock')}]").check)
+    assert name not in asked_to_change(page)
+
+
+def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) -> None:
+    page = visit("/p/unknown", expect=("status of 404",))
+    mail = f'<a href="{site.home}/p/{site.someone().token}" target="_blank">your page</a>'
+    page.context.route("https://mail.example/*", lambda route: route.fulfill(body=mail, content_type="text/html"))
+    inbox, tabs = page.context.new_page(), []
+    inbox.goto("https://mail.example/")
+    for _ in range(2):
+        with page.context.expect_page() as opened:
+            inbox.locator("a").click()
+        opened.value.wait_for_selector(".card")
+        tabs.append(opened.value)
+    followed(tabs[0], tabs[0].locator("input[name$=-lock]").first.check)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE, {"width": 320, "height": 256}], ids=["desk", "phone", "enlarged"])
+def test_the_focus_is_always_to_be_seen(visit: Open, site: Site, size: dict[str, int]) -> None:
+    page = visit(f"/p/{site.someone().token}", viewport=size, reduced_motion="reduce")
+    page.evaluate(FOCUS)
+    stops = 0
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        found = page.evaluate("() => window.focused()")
+        if found is None:
+            break
+        stops += 1
+        assert found["seen"], found
+        assert found["outline"] == "solid", found
+    assert stops > 30
+
+
+# Where the focus is: None outside the page, else whether any part of it can be seen, and whether it is marked.
+FOCUS = """() => { window.focused = () => {
+    const one = document.activeElement;
+    if (one === null || one === document.body) return null;
+    const box = one.getBoundingClientRect();
+    const parts = [[0.5, 0.5], [0.1, 0.2], [0.9, 0.8]].map(([x, y]) => [box.x + x * box.width, box.y + y * box.height]);
+    const seen = parts.some(([x, y]) => one.contains(document.elementFromPoint(x, y)));
+    return {html: one.outerHTML.slice(0, 80), seen, outline: getComputedStyle(one).outlineStyle};
+} }"""
+
+
+def test_many_categories_are_ticked_at_once(visit: Open, tmp_path: Path) -> None:
+    with odd_service(tmp_path) as service, running(create_app(service)) as home:
+        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10, LONG: f"{LONG} 0"})])[0]
+        page = visit(f"/p/{one.token}", home=home)
+        page.locator("#f2 summary").click()
+        followed(page, page.get_by_role("button", name="Tick none").click)
+        assert service.read_by_token(one.token).preferences.editable == ["<b>kind</b>", 'points "x"']  # type: ignore[union-attr]
+        followed(page, page.get_by_role("button", name="Tick all").click)
+        assert service.read_by_token(one.token).preferences is None
 
 
 def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
@@ -360,7 +465,8 @@ def test_on_paper_there_are_no_controls(visit: Open, site: Site) -> None:
 
 def test_markup_in_data_does_nothing(visit: Open, tmp_path: Path) -> None:
     with odd_service(tmp_path) as service, running(create_app(service)) as home:
-        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10})])[0]
+        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10, LONG: f"{LONG} 0"})])[0]
+        assert is_narrow(visit(f"/p/{one.token}", home=home, viewport=PHONE))
         page = visit(f"/p/{one.token}", home=home)
         assert page.title() == "<u>Bank</u>: your options"
         assert SCRIPT in page.inner_text("body")
