@@ -249,6 +249,7 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
         page.unroute("**/p/*")
     lock.check()
     followed(page, page.locator("#again").click)
+    assert page.evaluate("document.activeElement.id") == "options"  # the button is gone, the focus is not lost
     assert name not in asked_to_change(page)
     assert page.locator("#again").is_hidden()
 
@@ -365,11 +366,21 @@ def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
 
 def test_without_scripts(visit: Open, site: Site) -> None:
     one = site.someone()
-    page = visit(f"/p/{one.token}", java_script_enabled=False)
+    told = ("status of 422",)
+    page = visit(f"/p/{one.token}", java_script_enabled=False, reduced_motion="reduce", expect=told)
     name = sorted(c.feature for c in one.answer.plan.options[0].changes)[0]
     page.locator(f"[name={site.place(name, 'lock')}]").check()
     page.get_by_role("button", name="Show my options").click()
     assert page.url.endswith("#options")
+    numbers = page.locator(".limits:has(input[type=number])").first
+    numbers.locator("summary").click()
+    numbers.locator("input").first.fill("-5")
+    numbers.locator("input").last.fill("-9")
+    numbers.locator("summary").click()
+    page.get_by_role("button", name="Show my options").click()  # no browser may stop it for a field that is folded away
+    assert page.locator(".problems").is_visible()
+    assert page.evaluate("document.querySelector('#options').getBoundingClientRect().top") < 100
+    page.goto(page.url)
     options = site.service.read_by_token(one.token).plan.options
     assert options
     assert all(change.feature != name for option in options for change in option.changes)
