@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -171,7 +172,7 @@ def test_a_session(guarded: Service) -> None:
     visitor = Visitor(guarded)
     assert visitor.post("/audit/login", data={"key": text}).status_code == 403  # not from our form
     said = visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": f" {text} "})
-    assert (said.status_code, said.headers["location"]) == (303, "/audit")
+    assert (said.status_code, said.headers["location"]) == (303, "/audit?by=sex&by=group&which=first")
     cookie = next(c for c in said.headers.get_list("set-cookie") if c.startswith(COOKIE))
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
@@ -182,6 +183,17 @@ def test_a_session(guarded: Service) -> None:
     assert visitor.post("/audit/logout", data={}).status_code == 403
     guarded.keys.revoke(key.id)
     assert visitor.get("/audit").status_code == 401  # a session does not outlive its key
+
+
+def test_signing_in_again_goes_on_where_it_was(guarded: Service) -> None:
+    _, text = guarded.keys.create("auditor", ["audit"])
+    visitor = Visitor(guarded)
+    page = visitor.get("/audit?by=job&which=latest&lang=de&x=%22%3E").text
+    action = unescape(re.findall(r'action="(/audit/login[^"]*)"', page)[0])
+    wrong = visitor.post(action, data={"csrf": visitor.csrf("/audit"), "key": "wrong"})
+    assert unescape(re.findall(r'action="(/audit/login[^"]*)"', wrong.text)[0]) == action
+    said = visitor.post(action, data={"csrf": visitor.csrf("/audit"), "key": text})
+    assert (said.status_code, said.headers["location"]) == (303, "/audit?by=job&which=latest")
 
 
 def test_signing_out(guarded: Service) -> None:

@@ -320,6 +320,8 @@ def test_languages(visitor: Visitor, issued: Issued) -> None:
     assert '<html lang="de">' in visitor.get(f"{path}?lang=de").text
     assert '<html lang="de">' in visitor.get(path).text  # it is kept
     assert '<html lang="en">' in visitor.get(f"{path}?lang=en").text
+    script = {"X-Fragment": "options", "X-Language": "de"}  # from a tab that was opened before
+    assert "zum Ja" in visitor.send(path, {}, headers=script).text
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -88,7 +89,7 @@ class AuditorPages:
         key = self.service.keys.check(first(form, "key").strip())
         if key is None or _SCOPE not in key.scopes:
             return self._login_page(request, wrong=True)
-        response = see_other(HOME)
+        response = see_other(f"{HOME}?{self._question(request, groups_of(self.service)).address()}")
         set_cookie(request, response, COOKIE, self.sessions.start(key.id), max_age=LASTS, samesite="strict")
         return response
 
@@ -141,10 +142,11 @@ class AuditorPages:
         return any(k.id == key_id and k.revoked is None and _SCOPE in k.scopes for k in self.service.keys.all())
 
     def _login_page(self, request: Request, wrong: bool = False) -> Response:
+        """Ask for a key; what was asked for before a session ended is asked for again after it."""
         heading = self.renderer.texts(request)("login.title")
-        return self.renderer.page(
-            request, "login.html", status=401, purpose=HOME, heading=heading, home=HOME, wrong=wrong
-        )
+        asked = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "lang"])
+        shown = {"heading": heading, "home": HOME, "asked": asked, "wrong": wrong}
+        return self.renderer.page(request, "login.html", status=401, purpose=HOME, **shown)
 
     def _page(self, request: Request, question: Question, groups: Groups, shown: dict[str, Any]) -> Response:
         texts = self.renderer.texts(request)

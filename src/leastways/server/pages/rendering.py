@@ -18,6 +18,7 @@ from leastways.server.pages import csrf
 from leastways.server.pages.texts import Catalogue, Languages
 
 LANGUAGE_COOKIE = "leastways_language"
+LANGUAGE_HEADER = "x-language"
 STATIC = "/static"
 OWN_STYLE = "/style.css"
 _YEAR = 365 * 24 * 3600
@@ -48,8 +49,12 @@ class Renderer:
         )
 
     def texts(self, request: Request) -> Catalogue:
-        """Return the texts in the visitor's language: asked for in the address, kept in a cookie, or the browser's."""
-        wanted = request.query_params.get("lang") or request.cookies.get(LANGUAGE_COOKIE)
+        """Return the texts in the visitor's language: asked for in the address, kept in a cookie, or the browser's.
+
+        Before the cookie comes what a script says of the page it is on: another tab may be in another language.
+        """
+        told = request.query_params.get("lang") or request.headers.get(LANGUAGE_HEADER)
+        wanted = told or request.cookies.get(LANGUAGE_COOKIE)
         return self.languages.choose(wanted, request.headers.get("accept-language", ""))
 
     def page(self, request: Request, template: str, *, status: int = 200, purpose: str, **shown: Any) -> Response:

@@ -57,7 +57,7 @@ export class Follower {
       const response = await fetch(this.form.action, {
         method: "POST",
         body: new URLSearchParams(this.said()),
-        headers: { "X-Fragment": "options" },
+        headers: { "X-Fragment": "options", "X-Language": document.documentElement.lang },
         credentials: "same-origin",
         signal,
       });
