@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -275,14 +276,16 @@ def test_a_page_that_is_erased_while_open(visit: Open, site: Site) -> None:
 def test_what_was_said_last_is_recorded_last(visit: Open, site: Site) -> None:
     one = site.someone()
     page = visit(f"/p/{one.token}")
+    page.clock.install()
+    page.clock.pause_at(time.time() + 3600)  # on this page no time passes, however slow the machine is
     lock = page.locator("input[name$=-lock]").first
     held: list[Any] = []
     page.route("**/p/*", lambda route: held.append(route) if not held else route.continue_())
     asked: list[Any] = []
-    page.on("request", lambda request: asked.append(request))
+    page.on("request", lambda request: asked.append(request) if request.method == "POST" else None)
     lock.check()
     lock.uncheck()
-    page.wait_for_timeout(300)
+    page.evaluate("() => fetch('/static/icon.svg').then(() => 0)")  # whatever was asked before this has been seen
     assert len(asked) == 1  # the second waits: the service must not record the first after it
     followed(page, lambda: held[0].continue_())
     assert len(asked) == 2
@@ -315,7 +318,7 @@ def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) ->
     followed(tabs[0], tabs[0].locator("input[name$=-lock]").first.check)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE, {"width": 320, "height": 256}], ids=["desk", "phone", "enlarged"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_the_focus_is_always_to_be_seen(visit: Open, site: Site, size: dict[str, int]) -> None:
     page = visit(f"/p/{site.someone().token}", viewport=size, reduced_motion="reduce")
     page.evaluate(FOCUS)
@@ -340,17 +343,6 @@ FOCUS = """() => { window.focused = () => {
     const seen = parts.some(([x, y]) => one.contains(document.elementFromPoint(x, y)));
     return {html: one.outerHTML.slice(0, 80), seen, outline: getComputedStyle(one).outlineStyle};
 } }"""
-
-
-def test_many_categories_are_ticked_at_once(visit: Open, tmp_path: Path) -> None:
-    with odd_service(tmp_path) as service, running(create_app(service)) as home:
-        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10, LONG: f"{LONG} 0"})])[0]
-        page = visit(f"/p/{one.token}", home=home)
-        page.locator("#f2 summary").click()
-        followed(page, page.get_by_role("button", name="Tick none").click)
-        assert service.read_by_token(one.token).preferences.editable == ["<b>kind</b>", 'points "x"']  # type: ignore[union-attr]
-        followed(page, page.get_by_role("button", name="Tick all").click)
-        assert service.read_by_token(one.token).preferences is None
 
 
 def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
@@ -490,6 +482,12 @@ def test_markup_in_data_does_nothing(visit: Open, tmp_path: Path) -> None:
         assert page.locator("main img, main b, main i, main u").count() == 0
         followed(page, lambda: page.locator("input[type=range]").first.fill("1"))
         assert page.locator("main img, main script").count() == 0
+        page.locator("#f2 summary").click()  # seven categories: all of them are ticked, or none, with one press
+        followed(page, page.get_by_role("button", name="Tick none").click)
+        assert page.locator("#f2 .ticks input:checked").count() == 0
+        assert LONG not in service.read_by_token(one.token).preferences.editable  # type: ignore[union-attr, operator]
+        followed(page, page.get_by_role("button", name="Tick all").click)
+        assert service.read_by_token(one.token).preferences.editable is None  # type: ignore[union-attr]
 
 
 def test_the_auditor_chooses_and_downloads(visit: Open, site: Site) -> None:
