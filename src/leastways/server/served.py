@@ -105,6 +105,22 @@ def as_plans(schema: Schema, plans: Sequence[RecoursePlan], settings: Mapping[st
     return RecoursePlans(schema, people, summary, options, pd.DataFrame(heads | nothing), settings)
 
 
+def of_group(found: Served, column: str, value: Any) -> Served:
+    """Return those people alone who have this value, as the schema or the groups write it."""
+    if found.plans is None:
+        return found
+    plans = found.plans
+    held = found.groups[column] if column in found.groups else plans.people[column]
+    mask = (held.astype(object) == value).to_numpy(dtype=np.bool_)
+    if not mask.any():
+        return Served(None, found.groups[:0], found.left_out)
+    mine = set(plans.people.index[mask])
+    options = plans.options[plans.options["person"].isin(mine)].reset_index(drop=True)
+    people, summary = plans.people[mask], plans.summary[mask]
+    kept = RecoursePlans(plans.schema, people, summary, options, plans.failed_rows, plans.settings)
+    return Served(kept, found.groups[mask], found.left_out)
+
+
 def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str, Any]) -> Any:
     """Audit what a service has served; see `Service.audit`."""
     names = [by] if isinstance(by, str) else list(by)
@@ -117,10 +133,12 @@ def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str
         raise InputRefused([FieldError("/query/by", "by", f"is missing; allowed: some of {', '.join(known)}")])
     own = {name: filters[name] for name in ("since", "until", "which") if filters.get(name) is not None}
     found = service.served(**own)
+    if filters.get("only") is not None:
+        found = of_group(found, *filters["only"])
     if found.plans is None:
         raise NotKnown("nobody was answered in this time by the schema of today.")
     groups = found.groups.reindex(columns=list(service.config.groups))
-    rest = {name: value for name, value in filters.items() if name not in ("since", "until", "which")}
+    rest = {name: value for name, value in filters.items() if name not in ("since", "until", "which", "only")}
     return import_module("leastways.audit").audit_plans(found.plans, names, groups=groups, **rest)
 
 

@@ -166,6 +166,10 @@ class Service:
         """Return the latest answer of the person whose page has this token."""
         return self.store.latest_of_token(token)
 
+    def chosen(self, answer: Answer) -> Answer | None:
+        """Return the answer to which this person last said what they would do; None if they have not said so yet."""
+        return self.store.chosen(answer.first)
+
     def refine(self, token: str, preferences: Preferences | None) -> Answer:
         """Answer the same person anew, with what they want now; recorded beside their first answer."""
         latest = self.read_by_token(token)
@@ -199,8 +203,8 @@ class Service:
     def audit(self, by: str | Sequence[str], **filters: Any) -> Any:
         """Audit what was served, by groups: columns of the schema, or the attributes of `groups`.
 
-        Filters: `since`, `until` (moments), `which` ("first" or "latest" answer of each person); all others go to
-        `leastways.audit.audit_plans`, whose `Audit` is returned.
+        Filters: `since`, `until` (moments), `which` ("first" or "latest" answer of each person), `only` (a column and
+        the value of those who count); all others go to `leastways.audit.audit_plans`, whose `Audit` is returned.
         """
         return audit_served(self, by, filters)
 

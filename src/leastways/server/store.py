@@ -125,6 +125,20 @@ class Store:
             raise NotKnown("there is no such page.")
         return found
 
+    def chosen(self, person_id: str) -> Answer | None:
+        """Return the answer of a person to which they last said what they would do."""
+        query = (
+            select(AnswerRow, PersonRow, ChoiceRow)
+            .join(PersonRow, PersonRow.id == AnswerRow.person_id)
+            .join(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id)
+            .where(PersonRow.id == person_id)
+            .order_by(ChoiceRow.created.desc(), AnswerRow.number.desc())
+            .limit(1)
+        )
+        with reading(self.engine) as session:
+            found = session.execute(query).first()
+            return None if found is None else as_answer(*found)
+
     def count_answers(self, person_id: str) -> int:
         """Count the answers of a person."""
         with reading(self.engine) as session:

@@ -28,6 +28,7 @@ from leastways.server.pages.demo import TEXTS
 PRINTS = {"model": "1", "schema": "2", "data": "3"}
 SCRIPT = "<script>document.title = 'broken'</script>"
 AMPERSAND = "\"a\" & 'b' </textarea>"
+LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz漢字🙂"
 
 
 def config(folder: Path, **changes: Any) -> ServiceConfig:
@@ -57,7 +58,13 @@ def odd_service(folder: Path) -> Service:
     """Columns, categories, labels and units full of markup."""
     rng = np.random.default_rng(0)
     names = [SCRIPT, AMPERSAND, "plain"]
-    train = pd.DataFrame({"<b>kind</b>": rng.choice(names, 200), 'points "x"': rng.integers(0, 100, 200)})
+    train = pd.DataFrame(
+        {
+            "<b>kind</b>": rng.choice(names, 200),
+            'points "x"': rng.integers(0, 100, 200),
+            LONG: rng.choice([f"{LONG} {i}" for i in range(7)], 200),
+        }
+    )
     unit = {"unit": "<i>p</i>", "label": "</option><img src=x onerror=alert(1)>"}
     schema = lw.Schema.infer(train).update({'points "x"': unit})
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,9 +20,9 @@ from starlette.datastructures import QueryParams
 from leastways.audit import Audit
 from leastways.errors import plain
 from leastways.server import Applicant, Service
-from leastways.server.pages.auditing import Question, as_csv, columns_of
+from leastways.server.pages.auditing import Question, as_csv, columns_of, groups_of
 from leastways.server.pages.sessions import COOKIE, Sessions
-from tests.server.pages.bank import Visitor, credit_service, issue
+from tests.server.pages.bank import Visitor, applicants, credit_service, issue
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +83,47 @@ def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
     assert 'value="2001-01-01"' in page.text
 
 
+def test_one_group_alone(service: Service) -> None:
+    visitor = Visitor(service)
+    page = visitor.get("/audit?by=group&only=sex:+female&lang=de").text
+    assert '<option value="sex: female" selected>Geschlecht: weiblich</option>' in page
+    assert "Only people with sex: female are counted here." in page
+    counted = {}
+    for sex in ("female", "male"):
+        audit = Audit.from_json(visitor.get(f"/audit/download/audit.json?by=group&only=sex:+{sex}").text)
+        assert audit.warnings[0] == f"Only people with sex: {sex} are counted here."
+        counted[sex] = int(audit.overall["refused"].iloc[0])
+    people = service.served().plans
+    assert people is not None
+    assert counted == people.people["sex"].value_counts().to_dict()
+    assert "By sex" in visitor.get("/audit?by=sex&only=sex:+male").text  # of no use, but no fault
+    asked = Question.read(QueryParams("only=sex:+nobody"), ["sex"], ["sex"], groups_of(service))
+    assert asked.only is None
+
+
+def test_a_group_that_only_the_audit_sees(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path, groups=("region",))
+    with service:
+        places = ["north", "south"] * 20
+        rows = zip(applicants(refused.head(40)), places, strict=True)
+        service.answer([replace(one, groups={"region": place}) for one, place in rows])
+        page = Visitor(service).get("/audit?by=sex&only=region:+north").text
+        assert '<option value="region: north" selected>' in page
+        assert "Only people with region: north" in page
+        assert int(service.audit("sex", only=("region", "south")).overall["refused"].iloc[0]) == 20
+
+
+def test_another_language_asks_the_same(service: Service) -> None:
+    page = unescape(Visitor(service).get("/audit?by=job&until=2001-01-31&only=sex:+female&lang=en").text)
+    assert 'href="?by=job&until=2001-01-31&only=sex%3A+female&lang=de"' in page
+
+
+def test_more_columns_than_are_compared_are_told(service: Service) -> None:
+    visitor = Visitor(service)
+    assert "more than three" in visitor.get("/audit?by=sex&by=group&by=job&by=housing&until=2001-01-01").text
+    assert "more than three" not in visitor.get("/audit?by=sex&by=group&by=job&by=nothing&until=2001-01-01").text
+
+
 @pytest.mark.parametrize("query", ["by=<script>", "by=nothing&since=soon&until=99999-01-01", "which=all", "by="])
 def test_what_is_not_understood_is_left_out(service: Service, query: str) -> None:
     page = Visitor(service).get(f"/audit?{query}")
@@ -127,7 +172,7 @@ def test_a_session(guarded: Service) -> None:
     visitor = Visitor(guarded)
     assert visitor.post("/audit/login", data={"key": text}).status_code == 403  # not from our form
     said = visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": f" {text} "})
-    assert (said.status_code, said.headers["location"]) == (303, "/audit")
+    assert (said.status_code, said.headers["location"]) == (303, "/audit?by=sex&by=group&which=first")
     cookie = next(c for c in said.headers.get_list("set-cookie") if c.startswith(COOKIE))
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
@@ -138,6 +183,17 @@ def test_a_session(guarded: Service) -> None:
     assert visitor.post("/audit/logout", data={}).status_code == 403
     guarded.keys.revoke(key.id)
     assert visitor.get("/audit").status_code == 401  # a session does not outlive its key
+
+
+def test_signing_in_again_goes_on_where_it_was(guarded: Service) -> None:
+    _, text = guarded.keys.create("auditor", ["audit"])
+    visitor = Visitor(guarded)
+    page = visitor.get("/audit?by=job&which=latest&lang=de&x=%22%3E").text
+    action = unescape(re.findall(r'action="(/audit/login[^"]*)"', page)[0])
+    wrong = visitor.post(action, data={"csrf": visitor.csrf("/audit"), "key": "wrong"})
+    assert unescape(re.findall(r'action="(/audit/login[^"]*)"', wrong.text)[0]) == action
+    said = visitor.post(action, data={"csrf": visitor.csrf("/audit"), "key": text})
+    assert (said.status_code, said.headers["location"]) == (303, "/audit?by=job&which=latest")
 
 
 def test_signing_out(guarded: Service) -> None:

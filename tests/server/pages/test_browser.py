@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,7 @@ from sqlalchemy import create_engine, text
 from leastways.server import Applicant, Issued, Service
 from leastways.server.app import create_app
 from leastways.server.pages.demo import add_index
-from tests.server.pages.bank import SCRIPT, credit_service, issue, odd_service, running
+from tests.server.pages.bank import LONG, SCRIPT, credit_service, issue, odd_service, running
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -163,7 +164,12 @@ def test_limits_are_kept(visit: Open, site: Site) -> None:
         assert round(now - span) <= option.values[name] <= round(now + span)
     followed(page, lambda: page.locator(f"#{low}").fill(str(round(now + 2 * span))))
     assert "is larger than" in page.inner_text(".problems")
+    assert "is larger than" in page.inner_text("#told")  # where the eyes are, on a phone
     assert page.get_attribute(f"#{low}", "aria-invalid") == "true"
+    page.locator(f"#{low}").fill("")
+    page.locator(f"#{low}").focus()
+    followed(page, lambda: page.keyboard.type("-"))  # browsers send nothing for what is no number
+    assert "please write a number" in page.inner_text("#told")
     followed(page, lambda: page.locator(f"#{low}").fill(""))
     assert page.locator(".problems").count() == 0
     assert page.get_attribute(f"#{low}", "aria-invalid") is None
@@ -219,6 +225,7 @@ def test_everything_locked_and_starting_over(visit: Open, site: Site) -> None:
         boxes.nth(i).check()
     page.wait_for_function("() => document.getElementById('headline').dataset.status === 'all_closed'")
     assert page.locator(".card").count() == 0
+    assert page.locator("#hope").is_hidden()  # nothing is below any more
     page.locator("button[name=fresh]").click()
     page.wait_for_selector(".card")
     assert page.inner_text(".cards") == before
@@ -243,8 +250,99 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
         page.unroute("**/p/*")
     lock.check()
     followed(page, page.locator("#again").click)
+    assert page.evaluate("document.activeElement.id") == "options"  # the button is gone, the focus is not lost
     assert name not in asked_to_change(page)
     assert page.locator("#again").is_hidden()
+
+
+def test_without_a_connection_and_with_one_again(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", expect=("ERR_INTERNET_DISCONNECTED",))
+    name = sorted(first_option(page))[0]
+    page.context.set_offline(True)
+    page.locator(f"[name={site.place(name, 'lock')}]").check()
+    page.wait_for_function("() => document.getElementById('told').textContent.includes('no connection')")
+    followed(page, lambda: page.context.set_offline(False))  # nobody has to press anything
+    assert name not in asked_to_change(page)
+
+
+def test_a_page_that_is_erased_while_open(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}", expect=("status of 404",))
+    site.service.erase(one.answer.id)
+    page.locator("input[name$=-lock]").first.check()
+    page.wait_for_function("() => document.getElementById('told').textContent.includes('no longer there')")
+
+
+def test_what_was_said_last_is_recorded_last(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}")
+    page.clock.install()
+    page.clock.pause_at(time.time() + 3600)  # on this page no time passes, however slow the machine is
+    lock = page.locator("input[name$=-lock]").first
+    held: list[Any] = []
+    page.route("**/p/*", lambda route: held.append(route) if not held else route.continue_())
+    asked: list[Any] = []
+    page.on("request", lambda request: asked.append(request) if request.method == "POST" else None)
+    lock.check()
+    lock.uncheck()
+    page.evaluate("() => fetch('/static/icon.svg').then(() => 0)")  # whatever was asked before this has been seen
+    assert len(asked) == 1  # the second waits: the service must not record the first after it
+    followed(page, lambda: held[0].continue_())
+    assert len(asked) == 2
+    assert site.service.read_by_token(one.token).preferences is None
+    page.reload()
+    assert not lock.is_checked()
+
+
+def test_a_newer_answer_does_not_wait_for_ever(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", expect=("ERR_",))
+    name = sorted(first_option(page))[0]
+    held: list[Any] = []
+    page.route("**/p/*", lambda route: held.append(route) if not held else route.continue_())
+    page.locator("input[name$=-lock]").first.check()
+    followed(page, page.locator(f"[name={site.place(name, 'lock')}]").check)
+    assert name not in asked_to_change(page)
+
+
+def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) -> None:
+    page = visit("/p/unknown", expect=("status of 404",))
+    mail = f'<a href="{site.home}/p/{site.someone().token}" target="_blank">your page</a>'
+    page.context.route("https://mail.example/*", lambda route: route.fulfill(body=mail, content_type="text/html"))
+    inbox, tabs = page.context.new_page(), []
+    inbox.goto("https://mail.example/")
+    for _ in range(2):
+        with page.context.expect_page() as opened:
+            inbox.locator("a").click()
+        opened.value.wait_for_selector(".card")
+        tabs.append(opened.value)
+    followed(tabs[0], tabs[0].locator("input[name$=-lock]").first.check)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_focus_is_always_to_be_seen(visit: Open, site: Site, size: dict[str, int]) -> None:
+    page = visit(f"/p/{site.someone().token}", viewport=size, reduced_motion="reduce")
+    page.evaluate(FOCUS)
+    stops = 0
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        found = page.evaluate("() => window.focused()")
+        if found is None:
+            break
+        stops += 1
+        assert found["seen"], found
+        assert found["outline"] == "solid", found
+    assert stops > 30
+
+
+# Where the focus is: None outside the page, else whether any part of it can be seen, and whether it is marked.
+FOCUS = """() => { window.focused = () => {
+    const one = document.activeElement;
+    if (one === null || one === document.body) return null;
+    const box = one.getBoundingClientRect();
+    const parts = [[0.5, 0.5], [0.1, 0.2], [0.9, 0.8]].map(([x, y]) => [box.x + x * box.width, box.y + y * box.height]);
+    const seen = parts.some(([x, y]) => one.contains(document.elementFromPoint(x, y)));
+    return {html: one.outerHTML.slice(0, 80), seen, outline: getComputedStyle(one).outlineStyle};
+} }"""
 
 
 def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
@@ -260,11 +358,21 @@ def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
 
 def test_without_scripts(visit: Open, site: Site) -> None:
     one = site.someone()
-    page = visit(f"/p/{one.token}", java_script_enabled=False)
+    told = ("status of 422",)
+    page = visit(f"/p/{one.token}", java_script_enabled=False, reduced_motion="reduce", expect=told)
     name = sorted(c.feature for c in one.answer.plan.options[0].changes)[0]
     page.locator(f"[name={site.place(name, 'lock')}]").check()
     page.get_by_role("button", name="Show my options").click()
     assert page.url.endswith("#options")
+    numbers = page.locator(".limits:has(input[type=number])").first
+    numbers.locator("summary").click()
+    numbers.locator("input").first.fill("-5")
+    numbers.locator("input").last.fill("-9")
+    numbers.locator("summary").click()
+    page.get_by_role("button", name="Show my options").click()  # no browser may stop it for a field that is folded away
+    assert page.locator(".problems").is_visible()
+    assert page.evaluate("document.querySelector('#options').getBoundingClientRect().top") < 100
+    page.goto(page.url)
     options = site.service.read_by_token(one.token).plan.options
     assert options
     assert all(change.feature != name for option in options for change in option.changes)
@@ -304,6 +412,9 @@ def test_axe_finds_nothing(visit: Open, site: Site, language: str, size: dict[st
         page.locator("input[name$=-low]").first.fill("999999")
         page.wait_for_selector(".problems")
         assert faults_of(page) == []
+        page.locator(".card button").first.click()
+        page.wait_for_url("**#recorded")
+        assert faults_of(page) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/audit?by=sex", "/p/unknown"])
@@ -313,10 +424,13 @@ def test_axe_finds_nothing_on_the_other_pages(visit: Open, path: str, scheme: st
     assert faults_of(page) == []
 
 
+RULES = {"target-size": {"enabled": True}}  # of WCAG 2.2, and off unless asked for
+
+
 def faults_of(page: Any) -> list[str]:
     """What axe calls serious or critical: rule, and where."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
-    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    found = axe.run(page, options={"resultTypes": ["violations"], "rules": RULES}).response["violations"]
     bad = [one for one in found if one["impact"] in ("serious", "critical")]
     return [f"{one['id']}: {node['html'][:120]}" for one in bad for node in one["nodes"][:3]]
 
@@ -360,13 +474,20 @@ def test_on_paper_there_are_no_controls(visit: Open, site: Site) -> None:
 
 def test_markup_in_data_does_nothing(visit: Open, tmp_path: Path) -> None:
     with odd_service(tmp_path) as service, running(create_app(service)) as home:
-        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10})])[0]
+        one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10, LONG: f"{LONG} 0"})])[0]
+        assert is_narrow(visit(f"/p/{one.token}", home=home, viewport=PHONE))
         page = visit(f"/p/{one.token}", home=home)
         assert page.title() == "<u>Bank</u>: your options"
         assert SCRIPT in page.inner_text("body")
         assert page.locator("main img, main b, main i, main u").count() == 0
         followed(page, lambda: page.locator("input[type=range]").first.fill("1"))
         assert page.locator("main img, main script").count() == 0
+        page.locator("#f2 summary").click()  # seven categories: all of them are ticked, or none, with one press
+        followed(page, page.get_by_role("button", name="Tick none").click)
+        assert page.locator("#f2 .ticks input:checked").count() == 0
+        assert LONG not in service.read_by_token(one.token).preferences.editable  # type: ignore[union-attr, operator]
+        followed(page, page.get_by_role("button", name="Tick all").click)
+        assert service.read_by_token(one.token).preferences.editable is None  # type: ignore[union-attr]
 
 
 def test_the_auditor_chooses_and_downloads(visit: Open, site: Site) -> None:

@@ -15,7 +15,8 @@ from leastways.errors import ModelError
 from leastways.server import Applicant, Issued, Service
 from leastways.server.faults import Busy, NotReady, StoreDown
 from leastways.server.pages import csrf
-from tests.server.pages.bank import AMPERSAND, SCRIPT, Visitor, credit_service, issue, odd_service
+from leastways.server.pages.texts import FOLDER
+from tests.server.pages.bank import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service
 
 
 @pytest.fixture(scope="module")
@@ -264,8 +265,49 @@ def test_cookies_are_for_this_site_and_no_script(service: Service, issued: Issue
         assert len(set_cookie) == 2
         for cookie in set_cookie:
             assert "HttpOnly" in cookie
-            assert "SameSite=strict" in cookie
+            assert "SameSite=lax" in cookie  # a link in a mail brings them along, a form elsewhere does not
             assert ("Secure" in cookie) == (scheme == "https")
+
+
+def test_forms_outlive_a_restart(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    proof, after = visitor.csrf(path), Visitor(service)  # another application on the same answers
+    after.cookies = visitor.cookies
+    assert after.post(path, data={"csrf": proof}).status_code == 303
+
+
+def test_the_address_of_a_form_leads_to_its_page(visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    there = visitor.get(f"{path}/choice")
+    assert (there.status_code, there.headers["location"]) == (303, path)
+    message = visitor.post(f"{path}/choice", data={"csrf": "no"})
+    assert f'href="{path}?lang=de"' in message.text  # not to the form's own address
+    lost = visitor.post("/p/unknown/choice", data={"csrf": "no"})
+    assert "lang=de" not in lost.text
+
+
+def test_what_was_chosen_stays_told(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    answer = service.read_by_token(issued.token)
+    option = min(answer.plan.options, key=lambda o: o.expected_cost)
+    asked = sorted(c.feature for c in option.changes)
+    visitor.send(f"{path}/choice", {"answer": answer.id, "option": str(option.number)})
+    visitor.send(path, {place(service, asked[0], "ease"): "0"})
+    assert service.read_by_token(issued.token).choice is None  # these are new options
+    page = visitor.get(path).text
+    assert "You said you could do this: " in page
+    visitor.send(path, {place(service, asked[0], "lock"): "1"})
+    page = visitor.get(path).text
+    assert "You said you could do this: " in page
+    assert 'class="card chosen"' not in page
+    visitor.send(f"{path}/choice", {"answer": service.read_by_token(issued.token).id, "option": "", "reason": "no"})
+    assert "there was nothing for you" in visitor.get(path).text
+
+
+def test_taking_back_an_answer_is_saying_nothing(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path, ease = f"/p/{issued.token}", place(service, "savings", "ease")
+    for said, words in (("0", "going by what you told us"), ("2", "We do not know yet")):
+        assert words in visitor.send(path, {ease: said}, headers={"X-Fragment": "options"}).text
 
 
 def test_languages(visitor: Visitor, issued: Issued) -> None:
@@ -278,6 +320,8 @@ def test_languages(visitor: Visitor, issued: Issued) -> None:
     assert '<html lang="de">' in visitor.get(f"{path}?lang=de").text
     assert '<html lang="de">' in visitor.get(path).text  # it is kept
     assert '<html lang="en">' in visitor.get(f"{path}?lang=en").text
+    script = {"X-Fragment": "options", "X-Language": "de"}  # from a tab that was opened before
+    assert "zum Ja" in visitor.send(path, {}, headers=script).text
 
 
 @pytest.mark.parametrize(
@@ -305,7 +349,7 @@ def test_what_fails_is_told_in_words(
 
 def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:
     with odd_service(tmp_path) as service:
-        state = {"<b>kind</b>": "plain", 'points "x"': 10}
+        state = {"<b>kind</b>": "plain", 'points "x"': 10, LONG: f"{LONG} 0"}
         one = service.answer([Applicant(state)])[0]
         visitor = Visitor(service)
         for language in ("en", "de"):
@@ -319,14 +363,20 @@ def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:
                 assert part in text
 
 
-def test_an_operators_own_look(tmp_path: Path, service: Service, issued: Issued) -> None:
+def test_an_operators_own_look_and_language(tmp_path: Path, service: Service, issued: Issued) -> None:
     assert "/style.css" not in Visitor(service).get(f"/p/{issued.token}").text
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "style.css").write_text(":root { --accent: #7a1f5c; }")
+    whole = (FOLDER / "de.yaml").read_text(encoding="utf-8").replace("name: Deutsch", "name: Plattdüütsch")
+    (tmp_path / "own" / "nds.yaml").write_text(whole, encoding="utf-8")  # another language is one file
     other, refused = credit_service(tmp_path, texts=tmp_path / "own")
     with other:
         visitor = Visitor(other)
-        page = visitor.get(f"/p/{issue(other, refused.head(1))[0].token}").text
+        path = f"/p/{issue(other, refused.head(1))[0].token}"
+        low = visitor.get(f"{path}?lang=nds").text
+        assert '<html lang="nds">' in low
+        assert ">Plattdüütsch</a>" in low
+        page = visitor.get(path).text
         assert page.index("/static/pages.css") < page.index('href="/style.css"')
         sheet = visitor.get("/style.css")
         assert sheet.headers["content-type"].startswith("text/css")

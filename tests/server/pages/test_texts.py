@@ -28,7 +28,7 @@ MADE_UP = {
     *(f"problem.{kind}" for kind in ("not_a_number", "crossed", "no_value")),
     *(f"nothing.{s}.{part}" for s in (*STATUSES, "all_closed") for part in ("headline", "explanation")),
     *(f"message.{name}.{part}" for name in MESSAGES for part in ("title", "text")),
-    *(f"options.found.{number}" for number in ("one", "other")),
+    *(f"{key}.{number}" for key in ("options.found", "change.points") for number in ("one", "other")),
     *(f"wishes.{end}" for end in ("low", "high")),
     *(f"audit.{name}" for name in (*TABLES, *WHICH)),
 }

@@ -101,6 +101,19 @@ def test_a_card_in_words() -> None:
     assert "62\u00a0%" in card.easiest_for
 
 
+@pytest.mark.parametrize(
+    ("texts", "after", "now", "then", "difference"),
+    [
+        (ENGLISH, 10.0, "30%", "10%", "20 percentage points less"),
+        (ENGLISH, 29.0, "30%", "29%", "1 percentage point less"),
+        (GERMAN, 10.0, "30\u00a0%", "10\u00a0%", "20 Prozentpunkte weniger"),
+    ],
+)
+def test_percentages_differ_by_points(texts: Any, after: float, now: str, then: str, difference: str) -> None:
+    (card,) = view_of(plan(option(1, card_utilisation=after)), texts=texts).options
+    assert [(c.before, c.after, c.difference) for c in card.changes] == [(now, then, difference)]
+
+
 def test_scores_are_told_apart_from_what_is_needed() -> None:
     close = option(1, savings=9000.0)
     view = view_of(plan(RecourseOption(**(vars(close) | {"probability": 0.5004}))))

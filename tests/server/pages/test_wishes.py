@@ -218,6 +218,14 @@ def test_what_cannot_be_used_is_named(low: str, high: str, kind: str) -> None:
     assert wishes.of("savings") == Wish(ease=1)
 
 
+def test_limits_of_what_stays_as_it_is_are_no_problem() -> None:
+    wrong = {"savings__low": "3000", "savings__high": "2000"}
+    for closed in ({"savings__lock": 1}, {"savings__ease": NOT_AT_ALL}):
+        wishes, problems = read_form(SCHEMA, STATE, form(**wrong, **closed))
+        assert problems == []
+        assert wishes.of("savings").closed
+
+
 @pytest.mark.parametrize("sent", ["", "-1", "6", "1.5", "easy", "²"])
 def test_no_answer_of_ours_is_not_said(sent: str) -> None:
     wishes, _ = read_form(SCHEMA, STATE, form(savings__ease=sent))

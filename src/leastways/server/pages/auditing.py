@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pandas as pd
+from sqlalchemy import select
 from starlette.datastructures import QueryParams
 
+from leastways.errors import plain
 from leastways.schema import Feature
+from leastways.server.engine import reading
 from leastways.server.faults import Busy
+from leastways.server.tables import PersonRow
 
 if TYPE_CHECKING:
     from leastways.audit import Audit
     from leastways.server.service import Service
 
+Groups = dict[str, tuple[str, Any]]  # the key of a group in an address -> column, value
 MOST_COLUMNS = 3  # more groupings at once nobody can read
 WHICH = ("first", "latest")
 TABLES = ("by_group", "ratios", "changes", "curves", "oracle", "unserved")
@@ -28,29 +34,32 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Question:
-    """By which columns, of which days (both included), and which answer of each person."""
+    """By which columns, of which days (both included), which answer of each person, and of whom alone if not of all."""
 
     by: tuple[str, ...]
     since: date | None = None
     until: date | None = None
     which: str = "first"
+    only: tuple[str, Any] | None = None
 
     @classmethod
-    def read(cls, query: QueryParams, columns: list[str], usual: list[str]) -> Question:
+    def read(cls, query: QueryParams, columns: list[str], usual: list[str], groups: Groups | None = None) -> Question:
         """Read an address; what is not understood is left out, and shows as such in the form."""
         by = tuple(name for name in columns if name in query.getlist("by"))[:MOST_COLUMNS]
         which = query.get("which", "")
         since, until = (_day(query.get(name, "")) for name in ("since", "until"))
-        return cls(by or tuple(usual), since, until, which if which in WHICH else WHICH[0])
+        only = (groups or {}).get(query.get("only", ""))
+        return cls(by or tuple(usual), since, until, which if which in WHICH else WHICH[0], only)
 
     def address(self) -> str:
         """Return the query that asks this."""
         days = [(name, day.isoformat()) for name in ("since", "until") if (day := getattr(self, name)) is not None]
-        return urlencode([*(("by", name) for name in self.by), *days, ("which", self.which)])
+        only = [] if self.only is None else [("only", group_key(*self.only))]
+        return urlencode([*(("by", name) for name in self.by), *days, ("which", self.which), *only])
 
     def filters(self) -> dict[str, Any]:
         """Return what `Service.audit` takes besides the columns."""
-        moments: dict[str, Any] = {"which": self.which}
+        moments: dict[str, Any] = {"which": self.which, "only": self.only}
         if self.since is not None:
             moments["since"] = datetime(self.since.year, self.since.month, self.since.day, tzinfo=UTC)
         if self.until is not None:
@@ -82,6 +91,24 @@ def columns_of(service: Service) -> tuple[list[str], list[str]]:
     return [*service.config.groups, *(f.name for f in features)], usual
 
 
+def group_key(column: str, value: Any) -> str:
+    """Name a group in an address."""
+    return f"{column}: {value}"
+
+
+def groups_of(service: Service) -> Groups:
+    """Return the groups that an audit can be narrowed to, by their keys: of what only the audit sees, then of features.
+
+    Which attributes people were given is known only from what is kept; there are few different sets of them.
+    """
+    with reading(service.engine) as session:
+        kept = [json.loads(text) for text in session.scalars(select(PersonRow.groups).distinct())]
+    found = [(name, {attributes.get(name) for attributes in kept} - {None}) for name in service.config.groups]
+    pairs = [(name, value) for name, values in found for value in sorted(values, key=str)]
+    pairs += [(f.name, plain(value)) for f in service.schema.features if not f.numeric for value in f.values]
+    return {group_key(*pair): pair for pair in pairs}
+
+
 class RecentAudits:
     """Makes audits, one at a time, and keeps the last few."""
 
@@ -96,6 +123,9 @@ class RecentAudits:
             raise Busy("another audit is being made.", 5)
         try:
             audit: Audit = self._service.audit(list(question.by), **question.filters())
+            if question.only is not None:  # said in the report and in every file, or they would be taken for the whole
+                told = f"Only people with {group_key(*question.only)} are counted here."
+                audit = replace(audit, warnings=[told, *audit.warnings])
             self._kept.pop(question, None)
             self._kept[question] = audit
             while len(self._kept) > _KEPT:

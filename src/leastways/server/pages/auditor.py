@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -12,7 +13,17 @@ from leastways.errors import LeastwaysError
 from leastways.report import AUDIT_SHEET, audit_html
 from leastways.server.faults import NotKnown
 from leastways.server.pages import csrf
-from leastways.server.pages.auditing import TABLES, WHICH, Question, RecentAudits, as_csv, columns_of
+from leastways.server.pages.auditing import (
+    MOST_COLUMNS,
+    TABLES,
+    WHICH,
+    Groups,
+    Question,
+    RecentAudits,
+    as_csv,
+    columns_of,
+    groups_of,
+)
 from leastways.server.pages.person import SentForm, first
 from leastways.server.pages.rendering import Renderer, faults_told, see_other, set_cookie
 from leastways.server.pages.sessions import COOKIE, LASTS, Sessions
@@ -40,7 +51,9 @@ class AuditorPages:
         """Add the routes to an application."""
         routes = (
             (HOME, "GET", self.show),
+            (f"{HOME}/login", "GET", self.return_home),
             (f"{HOME}/login", "POST", self.login),
+            (f"{HOME}/logout", "GET", self.return_home),
             (f"{HOME}/logout", "POST", self.logout),
             (_SHEET, "GET", self.sheet),
             (f"{HOME}/download/{{name}}", "GET", self.download),
@@ -53,8 +66,10 @@ class AuditorPages:
         """Show the audit over what was served up to now."""
         if not self._may_enter(request):
             return self._login_page(request)
-        question = self._question(request)
+        groups = groups_of(self.service)
+        question = self._question(request, groups)
         shown: dict[str, Any] = {"report": None, "problem": None, "nothing": False, "tables": []}
+        shown["too_many"] = len({*request.query_params.getlist("by")} & {*columns_of(self.service)[0]}) > MOST_COLUMNS
         try:
             audit = self.audits.make(question)
         except NotKnown:  # nobody was answered in that time
@@ -65,7 +80,7 @@ class AuditorPages:
             shown["problem"] = str(error)
         else:
             shown |= {"report": _body(audit), "tables": [name for name in TABLES if _has(audit, name)]}
-        return self._page(request, question, shown)
+        return self._page(request, question, groups, shown)
 
     def login(self, request: Request, form: SentForm) -> Response:
         """Begin a session for whoever shows a key that allows the audit."""
@@ -74,8 +89,8 @@ class AuditorPages:
         key = self.service.keys.check(first(form, "key").strip())
         if key is None or _SCOPE not in key.scopes:
             return self._login_page(request, wrong=True)
-        response = see_other(HOME)
-        set_cookie(request, response, COOKIE, self.sessions.start(key.id), max_age=LASTS)
+        response = see_other(f"{HOME}?{self._question(request, groups_of(self.service)).address()}")
+        set_cookie(request, response, COOKIE, self.sessions.start(key.id), max_age=LASTS, samesite="strict")
         return response
 
     def logout(self, request: Request, form: SentForm) -> Response:
@@ -86,6 +101,10 @@ class AuditorPages:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
+    def return_home(self, request: Request) -> Response:
+        """Lead whoever opens the address of a form to the page it is on."""
+        return see_other(HOME)
+
     def sheet(self, request: Request) -> Response:
         """Give out the looks of the report."""
         return Response(AUDIT_SHEET, media_type="text/css", headers={"Cache-Control": "no-cache"})
@@ -94,7 +113,7 @@ class AuditorPages:
         """Give out the audit that was shown, as JSON, as one page, or table by table as CSV."""
         if not self._may_enter(request):
             return self._login_page(request)
-        question = self._question(request)
+        question = self._question(request, groups_of(self.service))
         table = name.removesuffix(".csv")
         if name not in ("audit.json", "report.html") and (table not in TABLES or not name.endswith(".csv")):
             raise NotKnown(f"there is no download {name!r}.")
@@ -107,8 +126,8 @@ class AuditorPages:
             raise NotKnown(f"this audit has no table {table!r}.")
         return _file(as_csv(getattr(audit, table)), name, "text/csv")
 
-    def _question(self, request: Request) -> Question:
-        return Question.read(request.query_params, *columns_of(self.service))
+    def _question(self, request: Request, groups: Groups) -> Question:
+        return Question.read(request.query_params, *columns_of(self.service), groups)
 
     def _may_enter(self, request: Request) -> bool:
         """Whether no key is needed, or the request shows one, or a session began with one that still holds."""
@@ -123,19 +142,20 @@ class AuditorPages:
         return any(k.id == key_id and k.revoked is None and _SCOPE in k.scopes for k in self.service.keys.all())
 
     def _login_page(self, request: Request, wrong: bool = False) -> Response:
+        """Ask for a key; what was asked for before a session ended is asked for again after it."""
         heading = self.renderer.texts(request)("login.title")
-        return self.renderer.page(
-            request, "login.html", status=401, purpose=HOME, heading=heading, home=HOME, wrong=wrong
-        )
+        asked = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "lang"])
+        shown = {"heading": heading, "home": HOME, "asked": asked, "wrong": wrong}
+        return self.renderer.page(request, "login.html", status=401, purpose=HOME, **shown)
 
-    def _page(self, request: Request, question: Question, shown: dict[str, Any]) -> Response:
+    def _page(self, request: Request, question: Question, groups: Groups, shown: dict[str, Any]) -> Response:
         texts = self.renderer.texts(request)
         words = Words(self.service.schema, texts)
-        by_name = self.service.schema.by_name
-        columns = [
-            (name, words.label(by_name[name]) if name in by_name else name.replace("_", " "), name in question.by)
-            for name in columns_of(self.service)[0]
-        ]
+        columns = [(name, _label(words, name), name in question.by) for name in columns_of(self.service)[0]]
+        narrow: dict[str, list[tuple[str, str, bool]]] = {}
+        for key, (name, value) in groups.items():
+            said = (key, _value(words, name, value), question.only == (name, value))
+            narrow.setdefault(_label(words, name), []).append(said)
         return self.renderer.page(
             request,
             "audit.html",
@@ -144,11 +164,22 @@ class AuditorPages:
             home=HOME,
             sheet=_SHEET,
             columns=columns,
+            narrow=narrow,
             question=question,
             choices=WHICH,
             signed_in=self.sessions.key_of(request.cookies.get(COOKIE)) is not None,
             **shown,
         )
+
+
+def _label(words: Words, name: str) -> str:
+    feature = words.schema.by_name.get(name)
+    return name.replace("_", " ") if feature is None else words.label(feature)
+
+
+def _value(words: Words, name: str, value: Any) -> str:
+    feature = words.schema.by_name.get(name)
+    return str(value) if feature is None else words.value(feature, value)
 
 
 def _has(audit: Audit, name: str) -> bool:

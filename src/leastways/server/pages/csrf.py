@@ -1,6 +1,6 @@
 """Forms that only our own pages can send: a random cookie, and in each form a proof made from it.
 
-Another site can make a browser send a form here, but not read the cookie (it is `HttpOnly` and `SameSite=Strict`, so it
+Another site can make a browser send a form here, but not read the cookie (it is `HttpOnly` and `SameSite=Lax`, so it
 is not even sent then), and so cannot make the proof. Nothing is kept on the server, so a restart breaks no open page.
 """
 

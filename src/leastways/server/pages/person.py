@@ -14,7 +14,7 @@ from leastways.server.inputs import MAX_TEXT
 from leastways.server.pages import csrf
 from leastways.server.pages.fields import ease_words, fields
 from leastways.server.pages.rendering import Renderer, faults_told, see_other
-from leastways.server.pages.view import Told, person_view
+from leastways.server.pages.view import Said, Told, person_view
 from leastways.server.pages.wishes import Problem, Wishes, changeable, from_preferences, read_form, to_preferences
 
 if TYPE_CHECKING:
@@ -49,8 +49,13 @@ class PersonPages:
 
     def add_to(self, app: FastAPI) -> None:
         """Add the routes to an application."""
-        routes = (("/p/{token}", "GET", self.show), ("/p/{token}", "POST", self.answer))
-        for path, method, route in (*routes, ("/p/{token}/choice", "POST", self.choose)):
+        routes = (
+            ("/p/{token}", "GET", self.show),
+            ("/p/{token}", "POST", self.answer),
+            ("/p/{token}/choice", "GET", self.return_to),
+            ("/p/{token}/choice", "POST", self.choose),
+        )
+        for path, method, route in routes:
             app.add_api_route(
                 path, faults_told(self.renderer, route), methods=[method], include_in_schema=False, response_model=None
             )
@@ -98,6 +103,10 @@ class PersonPages:
             return self.renderer.message(request, "bad", 422, back=_here(token))
         return see_other(f"{_here(token)}#recorded")
 
+    def return_to(self, token: str, request: Request) -> Response:
+        """Lead whoever opens the address of a form to the page it is on: after a message, it stands in the browser."""
+        return see_other(_here(token))
+
     def _forged(self, request: Request, token: str, form: Form) -> Response | None:
         """Return a refusal for a form that no page of ours made for this browser."""
         if csrf.is_genuine(request.cookies.get(csrf.COOKIE), _here(token), first(form, "csrf")):
@@ -106,6 +115,14 @@ class PersonPages:
 
     def _wishes(self, answer: Answer) -> Wishes:
         return from_preferences(self.service.schema, answer.state, answer.preferences)
+
+    def _said(self, answer: Answer) -> Said | None:
+        """Return what the person last said they would do, be it to these options or to earlier ones."""
+        told = self.service.chosen(answer)
+        if told is None or told.choice is None:
+            return None
+        taken = next((o.values for o in told.plan.options if o.number == told.choice.option), None)
+        return Said(taken, told.choice.reason)
 
     def _page(
         self,
@@ -121,8 +138,9 @@ class PersonPages:
     ) -> Response:
         """Render the page, or the options alone for a script: the same template in either case."""
         schema, texts = self.service.schema, self.renderer.texts(request)
-        choice = None if answer.choice is None else (answer.choice.option, answer.choice.reason)
-        told = Told(answer.id, answer.plan, wishes, self.service.recourse.threshold, choice, problems, all_closed)
+        told = Told(
+            answer.id, answer.plan, wishes, self.service.recourse.threshold, self._said(answer), problems, all_closed
+        )
         view = person_view(schema, texts, told)
         asked = answer.plan.status not in _NOTHING_TO_ASK
         only = _wants_options_only(request)
@@ -135,6 +153,7 @@ class PersonPages:
             here=_here(token),
             view=view,
             fields=fields(schema, texts, answer.state, wishes, sent, dict(view.problems)) if asked and not only else [],
+            asked=asked,
             ease_words=ease_words(texts),
             reason_length=MAX_TEXT,
         )

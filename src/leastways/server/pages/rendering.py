@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -17,6 +18,7 @@ from leastways.server.pages import csrf
 from leastways.server.pages.texts import Catalogue, Languages
 
 LANGUAGE_COOKIE = "leastways_language"
+LANGUAGE_HEADER = "x-language"
 STATIC = "/static"
 OWN_STYLE = "/style.css"
 _YEAR = 365 * 24 * 3600
@@ -47,8 +49,12 @@ class Renderer:
         )
 
     def texts(self, request: Request) -> Catalogue:
-        """Return the texts in the visitor's language: asked for in the address, kept in a cookie, or the browser's."""
-        wanted = request.query_params.get("lang") or request.cookies.get(LANGUAGE_COOKIE)
+        """Return the texts in the visitor's language: asked for in the address, kept in a cookie, or the browser's.
+
+        Before the cookie comes what a script says of the page it is on: another tab may be in another language.
+        """
+        told = request.query_params.get("lang") or request.headers.get(LANGUAGE_HEADER)
+        wanted = told or request.cookies.get(LANGUAGE_COOKIE)
         return self.languages.choose(wanted, request.headers.get("accept-language", ""))
 
     def page(self, request: Request, template: str, *, status: int = 200, purpose: str, **shown: Any) -> Response:
@@ -58,7 +64,7 @@ class Renderer:
         html = self._templates.get_template(template).render(
             t=texts,
             title=self.title,
-            languages=list(self.languages),
+            languages=self._switch(request, shown),
             static=STATIC,
             own_style=OWN_STYLE if self.own_style else None,
             csrf=csrf.proof(secret, purpose),
@@ -71,6 +77,18 @@ class Renderer:
             set_cookie(request, response, LANGUAGE_COOKIE, texts.language, max_age=_YEAR)
         return response
 
+    def _switch(self, request: Request, shown: Mapping[str, Any]) -> list[tuple[Catalogue, str]]:
+        """Return the languages and where each leads: to this page again, with all else that its address says.
+
+        What a form was answered with has no address of its own; then it is the page with the form, if we know it.
+        """
+        page, kept = "", [pair for pair in request.query_params.multi_items() if pair[0] != "lang"]
+        if request.method != "GET":
+            page = next((str(shown[name]) for name in ("here", "home", "back") if shown.get(name)), "")
+            if not page:
+                return []
+        return [(one, f"{page}?{urlencode([*kept, ('lang', one.language)])}") for one in self.languages]
+
     def message(self, request: Request, name: str, status: int, back: str | None = None) -> Response:
         """Render a page that only says something."""
         texts = self.texts(request)
@@ -82,12 +100,23 @@ def _file_or_none(path: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def set_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None = None) -> None:
-    """Set a cookie for this site alone; one that the browser has already is not sent again."""
+def set_cookie(
+    request: Request,
+    response: Response,
+    name: str,
+    value: str,
+    max_age: int | None = None,
+    samesite: Literal["lax", "strict"] = "lax",
+) -> None:
+    """Set a cookie for this site alone; one that the browser has already is not sent again.
+
+    "lax": it comes along when somebody follows a link in a mail, never with a form of another site. Were it "strict",
+    each visit by such a link would begin anew, and forms in tabs that are open already would no longer be good.
+    """
     if request.cookies.get(name) == value:
         return
     secure = request.url.scheme == "https"
-    response.set_cookie(name, value, max_age=max_age, httponly=True, samesite="strict", secure=secure)
+    response.set_cookie(name, value, max_age=max_age, httponly=True, samesite=samesite, secure=secure)
 
 
 def see_other(path: str) -> Response:

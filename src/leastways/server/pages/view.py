@@ -82,6 +82,14 @@ class PersonView:
 
 
 @dataclass(frozen=True)
+class Said:
+    """What a person said they would do: the state they would come to, or None and why nothing fits."""
+
+    taken: Mapping[str, Any] | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class Told:
     """What is known when a page is made: the plan, what the person said, and what they chose."""
 
@@ -89,7 +97,7 @@ class Told:
     plan: RecoursePlan
     wishes: Wishes
     threshold: float
-    choice: tuple[int | None, str] | None = None
+    choice: Said | None = None
     problems: Sequence[Problem] = ()
     all_closed: bool = False
 
@@ -141,7 +149,7 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
         effort_width=_FULL if math.isnan(cost) else max(2, round(_FULL * cost / top)),
         easiest_for=_easiest_for(texts, way.best_for, told),
         score=_score(texts, option.probability, told.threshold, "options.score"),
-        chosen=told.choice is not None and told.choice[0] == option.number,
+        chosen=told.choice is not None and told.choice.taken == option.values,
     )
 
 
@@ -153,7 +161,7 @@ def _in_a_line(words: Words, state: Mapping[str, Any], option: RecourseOption) -
 
 def _easiest_for(texts: Catalogue, share: float, told: Told) -> str:
     """Say for how many of the preferences still possible this option is the cheapest."""
-    kind = "said" if told.wishes != Wishes() else "unsaid"
+    kind = "unsaid" if told.wishes.empty else "said"
     if share < _RARELY:
         return texts("easiest.rarely")
     return texts(f"easiest.{kind}", share=texts.percent(share))
@@ -174,7 +182,7 @@ def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], t
     if status == "partial":
         return texts("options.partial")
     if options:
-        return texts("options.said" if told.wishes != Wishes() else "options.unsaid")
+        return texts("options.unsaid" if told.wishes.empty else "options.said")
     return texts(f"nothing.{status}.explanation")
 
 
@@ -227,10 +235,9 @@ def _chosen(words: Words, told: Told) -> dict[str, str]:
     texts = words.texts
     if told.choice is None:
         return {"chosen": "", "chosen_reason": ""}
-    number, reason = told.choice
-    option = next((o for o in told.plan.options if o.number == number), None)
-    if option is None:
+    taken, reason = told.choice.taken, told.choice.reason
+    if taken is None:
         return {"chosen": texts("choice.recorded_none"), "chosen_reason": reason}
-    changes = words.changes(told.plan.state, option.values)
+    changes = words.changes(told.plan.state, taken)
     parts = [texts("choice.change", label=c.label, before=c.before, after=c.after) for c in changes]
     return {"chosen": texts("choice.recorded", what=texts.listing(parts)), "chosen_reason": reason}

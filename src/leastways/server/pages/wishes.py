@@ -69,6 +69,11 @@ class Wishes:
         """Return what was said of a feature."""
         return self.said.get(name, Wish())
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was said."""
+        return all(wish == Wish() for wish in self.said.values())
+
     def open(self, names: Iterable[str]) -> list[str]:
         """Return those features that they would change."""
         return [name for name in names if not self.of(name).closed]
@@ -118,6 +123,8 @@ def _read_wish(
         return Wish(locked, ease, accepted=_read_accepted(feature, present, place, form)), None
     low, high = (_read_number(form.get(f"{place}-{end}", ())) for end in ("low", "high"))
     fault = _range_fault(feature, low, high)
+    if fault is not None and Wish(locked, ease).closed:
+        return Wish(locked, ease), None  # limits of what stays as it is say nothing, and their fields are out of sight
     if fault is not None:
         return Wish(locked, ease), Problem(feature.name, fault)
     return Wish(locked, ease, low, high), None

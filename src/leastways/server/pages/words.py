@@ -12,6 +12,7 @@ from leastways.schema import Feature, Schema
 from leastways.server.pages.texts import Catalogue, FeatureWords
 
 _THIN = "\u00a0"  # a number and its unit stay on one line
+_PERCENT = "%"
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,14 @@ class Words:
         if not feature.numeric:
             own = self._own(feature).values.get(str(value))
             return own if own is not None else value_text(feature, value)
-        number = value_text(feature, value, exact).removesuffix(f" {feature.unit}" if feature.unit else "")
-        unit = self.unit(feature)
-        return self.texts.number(number) + (f"{_THIN}{unit}" if unit else "")
+        number, unit = self._number(feature, value, exact), self.unit(feature)
+        if unit == _PERCENT:
+            return self.texts("number.percent", n=number)
+        return number + (f"{_THIN}{unit}" if unit else "")
+
+    def _number(self, feature: Feature, value: Any, exact: bool = False) -> str:
+        text = value_text(feature, value, exact).removesuffix(f" {feature.unit}" if feature.unit else "")
+        return self.texts.number(text)
 
     def change(self, feature: Feature, before: Any, after: Any) -> ChangeView:
         """Say one change."""
@@ -67,6 +73,9 @@ class Words:
             return ""
         step = round(float(after) - float(before), 10)
         amount = self.value(feature, abs(step))
+        if self.unit(feature) == _PERCENT:  # from 75 % to 55 % is not 20 % less
+            one = "one" if abs(step) == 1 else "other"
+            amount = self.texts(f"change.points.{one}", amount=self._number(feature, abs(step)))
         return self.texts("change.more" if step > 0 else "change.less", amount=amount)
 
     def changes(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ChangeView]:

@@ -1,7 +1,10 @@
 // Fetches the options for the form as it stands, and puts them in place. The last good ones stay until there are new.
+//
+// One question at a time: the service records every answer, and what was asked last must be what it recorded last, or
+// whoever comes back finds something else than they said. What changes meanwhile is asked as soon as the answer is in.
 
 const PAUSE = 60; // ms without a further change before asking: a dragged slider is one question
-const SLOW = 1500; // ms after which waiting is told
+const SLOW = 1500; // ms after which waiting is told, and a newer question no longer waits
 const GIVE_UP = 20000; // ms after which it has failed
 
 export class Follower {
@@ -12,8 +15,10 @@ export class Follower {
     this.told = live.querySelector("#told");
     this.again = live.querySelector("#again");
     this.again.addEventListener("click", () => this.now());
+    window.addEventListener("online", () => this.again.hidden || this.now());
     this.timer = 0;
-    this.asking = null;
+    this.asking = null; // the question on its way
+    this.wanted = false; // whether something changed since it was asked
   }
 
   soon() {
@@ -21,61 +26,96 @@ export class Follower {
     this.timer = setTimeout(() => this.now(), PAUSE);
   }
 
-  async now() {
+  now() {
     clearTimeout(this.timer);
-    this.asking?.abort();
+    this.wanted = true;
+    if (this.asking === null) this.ask();
+    else if (this.asking.slow) this.asking.abort();
+  }
+
+  async ask() {
     const asking = (this.asking = new AbortController());
-    const slow = setTimeout(() => this.tell("slow"), SLOW);
-    const late = setTimeout(() => asking.abort("late"), GIVE_UP);
+    this.wanted = false;
+    const slow = setTimeout(() => {
+      asking.slow = true;
+      if (this.wanted) asking.abort();
+      else this.tell("slow");
+    }, SLOW);
+    const late = setTimeout(() => asking.abort(), GIVE_UP);
+    const answer = await this.fetched(asking.signal);
+    clearTimeout(slow);
+    clearTimeout(late);
+    this.asking = null;
+    if (this.wanted) this.ask();
+    else if (answer.page) this.show(answer.page);
+    else this.fail(answer.why);
+  }
+
+  /** Ask for the options. Returns them, or why there are none. */
+  async fetched(signal) {
     try {
       const response = await fetch(this.form.action, {
         method: "POST",
-        body: new URLSearchParams(new FormData(this.form)),
-        headers: { "X-Fragment": "options" },
+        body: new URLSearchParams(this.said()),
+        headers: { "X-Fragment": "options", "X-Language": document.documentElement.lang },
         credentials: "same-origin",
-        signal: asking.signal,
+        signal,
       });
-      const text = await response.text();
-      if (asking !== this.asking) return;
-      if (response.ok) this.show(text);
-      else this.fail({ 403: "expired", 429: "busy", 503: "busy" }[response.status] ?? "failed");
+      const page = document.createElement("template");
+      page.innerHTML = await response.text();
+      if (!response.ok) return { why: { 403: "expired", 404: "gone", 429: "busy", 503: "busy" }[response.status] ?? "failed" };
+      // Something between us and the service may answer in its place: a sign-in page of a network, say.
+      return page.content.querySelector("#headline") ? { page } : { why: "failed" };
     } catch (error) {
-      if (asking === this.asking) this.fail(asking.signal.aborted || navigator.onLine ? "failed" : "offline");
-    } finally {
-      clearTimeout(slow);
-      clearTimeout(late);
+      return { why: signal.aborted || navigator.onLine ? "failed" : "offline" };
     }
   }
 
+  /** The form as it stands. Browsers send nothing for what is no number; then a sign is sent that is none either. */
+  said() {
+    const said = new FormData(this.form);
+    for (const field of this.form.querySelectorAll('input[type="number"]')) {
+      if (field.validity.badInput) said.set(field.name, "?");
+    }
+    return said;
+  }
+
   /** Put new options in place; keep what the person is typing there, and where they are. */
-  show(text) {
+  show(page) {
     const reason = this.options.querySelector("#reason")?.value ?? "";
     const open = this.options.querySelector(".refuse details")?.open ?? false;
+    const aside = this.options.querySelector(".scroll")?.scrollLeft ?? 0;
     const focused = this.options.contains(document.activeElement) ? document.activeElement.id : null;
-    this.options.innerHTML = text;
+    const pressed = document.activeElement === this.again; // it will be hidden, and a focus needs a place
+    this.options.replaceChildren(page.content);
     const box = this.options.querySelector("#reason");
     if (box && (reason || open)) {
       box.value = reason;
       box.closest("details").open = open;
     }
-    if (focused !== null) (document.getElementById(focused) ?? this.options).focus();
+    this.options.querySelector(".scroll")?.scrollTo({ left: aside, behavior: "instant" });
+    if (focused !== null || pressed) (document.getElementById(focused) ?? this.options).focus();
+    document.getElementById("hope").hidden = this.options.querySelector(".card") === null;
     this.options.classList.remove("stale");
     this.live.classList.remove("bad");
     this.again.hidden = true;
-    const wrong = this.mark();
-    const headline = this.options.querySelector("#headline").textContent;
-    this.told.textContent = wrong ? this.form.dataset.problems : this.form.dataset.updated.replace("{headline}", headline);
+    const headline = this.options.querySelector("#headline").dataset.told;
+    this.told.textContent = this.mark() || this.form.dataset.updated.replace("{headline}", () => headline);
     this.options.dispatchEvent(new CustomEvent("followed", { bubbles: true }));
   }
 
-  /** Mark the fields that cannot be used, and only those. Returns how many there are. */
+  /** Mark the fields that cannot be used, and only those. Returns what is wrong with them. */
   mark() {
-    const wrong = [...this.options.querySelectorAll("[data-problem]")].map((link) => link.dataset.problem);
+    const links = [...this.options.querySelectorAll("[data-problem]")];
     for (const field of this.form.querySelectorAll('input[type="number"]')) {
-      if (wrong.some((place) => field.name.startsWith(`${place}-`))) field.setAttribute("aria-invalid", "true");
+      const wrong = links.some((link) => field.name.startsWith(`${link.dataset.problem}-`));
+      if (wrong) field.setAttribute("aria-invalid", "true");
       else field.removeAttribute("aria-invalid");
+      if (wrong) field.setAttribute("aria-describedby", "told");
+      else field.removeAttribute("aria-describedby");
     }
-    return wrong.length;
+    this.form.querySelectorAll(".limits .wrong").forEach((old) => old.remove()); // of a page made without scripts
+    return links.map((link) => link.textContent).join(" ");
   }
 
   tell(what) {

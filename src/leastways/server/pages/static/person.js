@@ -22,6 +22,13 @@ if (form) {
     if (event.target.type === "checkbox") follower.now();
     else follower.soon();
   });
+  form.addEventListener("click", (event) => {
+    const wanted = event.target.dataset.tick;
+    if (!wanted) return;
+    const ticks = event.target.closest(".limits").querySelectorAll(".ticks input");
+    ticks.forEach((tick) => (tick.checked = wanted === "all"));
+    follower.soon(); // whoever ticks none goes on to tick some
+  });
   form.addEventListener("submit", (event) => {
     if (event.submitter && event.submitter.name === "fresh") return; // starting over loads the page anew
     event.preventDefault();
