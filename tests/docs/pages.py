@@ -25,6 +25,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+import leastways.recourse  # noqa: F401  (all methods of our own are known before a page is read)
 from leastways.cli.app import app
 from leastways.search import base
 
