@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,9 @@ from leastways.recourse import Recourse
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server.faults import InputRefused
 from leastways.server.plan_json import plan_to_text
-from tests.server.shop import Client, counts, frame, same, states
+from leastways.server.store import now
+from tests.server.shop import Client, counts, frame, same, serve, states
+from tests.server.test_jobs import until
 
 
 def test_an_answer_is_the_library_s_own_and_is_recorded(service: Service, client: Client, recourse: Recourse) -> None:
@@ -122,6 +126,26 @@ def test_erasing_takes_the_whole_family_and_keeps_a_number(client: Client, servi
     assert service.erase(gone.answer.id) == 0
     assert counts(service) == {"people": 1, "answers": 1, "choices": 0, "jobs": 0, "waiting": 0}
     assert client.get("/v1/model").json()["erased"] == {"asked": 2}
+
+
+def test_what_is_too_old_is_erased_at_the_start(
+    shop: Path, recourse: Recourse, new_database: Callable[[], str]
+) -> None:
+    from sqlalchemy import update
+
+    from leastways.server.engine import writing
+    from leastways.server.tables import PersonRow
+
+    database = new_database()
+    with serve(shop, recourse, database=database, retention_days=None) as kept:
+        old, new = kept.answer([Applicant(row) for row in states(2)])
+        with writing(kept.engine) as session:
+            aged = update(PersonRow).where(PersonRow.id == old.answer.id)
+            session.execute(aged.values(created=now() - timedelta(days=31)))
+        assert counts(kept)["people"] == 2  # null: never
+    with serve(shop, recourse, database=database, retention_days=30) as service:
+        until(lambda: counts(service)["people"] == 1)
+        assert service.read(new.answer.id).id == new.answer.id
 
 
 def test_retention_erases_what_is_too_old(service: Service) -> None:

@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from leastways.errors import PreferenceError
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Busy, Service, TooLate
 from leastways.server.batching import Batcher, Ticket
@@ -19,6 +21,7 @@ from leastways.server.faults import Closing
 from leastways.server.rates import Rates
 from tests.recourse.bank import chance
 from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, serve, states
+from tests.server.test_jobs import until
 
 
 @pytest.fixture
@@ -179,6 +182,32 @@ def test_a_slow_body(lite: Service) -> None:
     assert sent[0]["status"] == 408
 
 
+def test_what_is_not_said_to_be_json_is_refused(lite: Service) -> None:
+    """A page elsewhere can make a browser send a text or a form here, and without a type, but not JSON."""
+    client = Client(lite)
+    content = b'{"people": []}'
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "x+json"):
+        for path in ("/v1/recourse", "/v1/recourse/x/choice"):
+            answer = client.request("POST", path, content=content, headers={"Content-Type": kind} if kind else {})
+            assert (answer.status_code, answer.json()["type"]) == (415, "urn:leastways:problem:wrong-kind"), kind
+    for kind in ("application/json", "Application/JSON; charset=utf-8", "application/vnd.bank+json"):
+        answer = client.request("POST", "/v1/recourse", content=content, headers={"Content-Type": kind})
+        assert answer.status_code == 422
+
+
+def test_answers_do_not_wait_for_an_acknowledgement(lite: Service) -> None:
+    import socket
+
+    from leastways.server.running import open_socket
+
+    with (
+        open_socket(replace(lite.config, port=0)) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_every_response_carries_the_headers(lite: Service) -> None:
     client = Client(lite)
     for answer in (client.get("/health"), client.get("/nothing"), client.post("/v1/recourse", {})):
@@ -230,6 +259,52 @@ def test_jobs_get_their_turn_among_requests() -> None:
     batcher.close(5)
     with pytest.raises(Closing):
         batcher.submit(Ticket(["late"]))
+
+
+def test_those_who_come_while_a_batch_is_at_work_are_taken_together() -> None:
+    sizes: list[int] = []
+    release = threading.Event()
+
+    def work(tickets: list[Ticket]) -> None:
+        sizes.append(len(tickets))
+        if len(sizes) == 1:
+            release.wait(10)
+        for ticket in tickets:
+            ticket.future.set_result(None)
+
+    batcher = Batcher(work, waiting_people=100, at_once=3, threads=2)
+    first = batcher.submit(Ticket([0]))
+    until(lambda: len(sizes) == 1)
+    others = [batcher.submit(Ticket([i])) for i in range(3)]  # the second thread is idle, and lets them gather
+    for ticket in others:
+        ticket.future.result(10)
+    release.set()
+    first.future.result(10)
+    assert sizes == [1, 3]
+    batcher.close(5)
+
+
+def test_nobody_hears_of_another_s_fault(lite: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in one request of a batch is that caller's alone: the others get their answers."""
+    from leastways.server import solving
+
+    real = solving.solve
+
+    def solve(recourse: Any, asks: Any) -> Any:
+        if any(ask.reference == "odd" for ask in asks):
+            raise PreferenceError("odd wants what cannot be")
+        return real(recourse, asks)
+
+    monkeypatch.setattr(solving, "solve", solve)
+    odd, fine = states(2)
+    tickets = [
+        Ticket([lite._new_ask(Applicant(row, reference=label), row)]) for row, label in ((fine, "fine"), (odd, "odd"))
+    ]
+    lite._solver.work(tickets)
+    assert tickets[0].result(10)[0].answer.plan.options
+    with pytest.raises(PreferenceError):
+        tickets[1].result(10)
+    assert counts(lite)["people"] == 1
 
 
 def test_whoever_waits_hears_of_a_failure() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import event, text
 
@@ -91,6 +92,27 @@ def test_a_full_disk(lite: Service, full_disk: Callable[[bool], None]) -> None:
     full_disk(False)
     assert client.apply({"state": states(1)[0]}).status_code == 200
     assert all(client.get(f"/v1/recourse/{one}").status_code == 200 for one in accepted)
+
+
+def test_a_postgresql_that_only_reads(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
+    """As one that took over from a lost one may for a while."""
+    database = cluster.database()
+    with serve(shop, recourse, database=database) as service:
+        client = Client(service)
+        for mode, status in (("on", 503), ("off", 200)):
+            with psycopg.connect(cluster.url("postgres"), autocommit=True) as connection:
+                name = database.rpartition("/")[2]
+                connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {mode}".encode())
+            service.engine.dispose()
+            answer = client.apply({"state": states(1)[0]})
+            assert answer.status_code == status, answer.text
+            assert client.get("/health").status_code == 200
+
+
+def test_a_file_that_is_no_database(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+    (tmp_path / "d.db").write_text("age,income\n" * 500)
+    with pytest.raises(StoreDown, match="not a database"):
+        serve(shop, recourse, database=str(tmp_path / "d.db"))
 
 
 def test_a_database_that_cannot_be_opened(shop: Path, recourse: Recourse, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from leastways.errors import ModelError
 from leastways.server import Applicant, Service
 from leastways.server.problems import problem_of
+from leastways.server.store import now
 from tests.server.shop import Client, states
 
 SECRET = "Zyxwv-4711"
@@ -56,10 +58,35 @@ def test_a_failing_model_does_not_tell_the_row() -> None:
 def test_what_is_erased_is_not_left_in_the_file(lite: Service, tmp_path: Path) -> None:
     (issued,) = lite.answer([Applicant(states(1)[0], reference=SECRET, groups={"region": SECRET})])
     lite.choose(issued.answer.id, None, SECRET)
-    assert lite.erase(issued.answer.id) == 1
-    lite.close()  # the log of SQLite is put into the file, and overwritten
-    left = b"".join(file.read_bytes() for file in tmp_path.glob("answers.db*"))
-    assert SECRET.encode() not in left
+    files = list(tmp_path.glob("answers.db*"))
+    assert any(SECRET.encode() in file.read_bytes() for file in files)
+    assert lite.erase(issued.answer.id) == 1  # at once, also from the log of SQLite, while the service runs on
+    assert not any(SECRET.encode() in file.read_bytes() for file in files)
+
+
+def test_what_is_too_old_is_not_left_in_the_file(lite: Service, tmp_path: Path) -> None:
+    lite.answer([Applicant(states(1)[0], reference=SECRET)])
+    assert lite.store.erase_before(now()) == 1
+    assert not any(SECRET.encode() in file.read_bytes() for file in tmp_path.glob("answers.db*"))
+
+
+def test_a_log_that_somebody_reads_is_told(lite: Service, caplog: pytest.LogCaptureFixture) -> None:
+    from sqlalchemy import event, text
+
+    event.listen(lite.engine, "checkout", lambda connection, *_: connection.execute("PRAGMA busy_timeout = 50"))
+    (issued,) = lite.answer([Applicant(states(1)[0], reference=SECRET)])
+    with lite.engine.connect() as reader:
+        reader.execute(text("SELECT * FROM people")).all()
+        assert lite.erase(reference=SECRET) == 1
+        assert "still in the log" in caplog.text
+    assert issued.answer.id not in caplog.text
+
+
+def test_the_file_is_for_its_owner_alone(lite: Service, tmp_path: Path) -> None:
+    lite.answer([Applicant(states(1)[0])])
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("answers.db*")}
+    assert set(modes.values()) == {0o600}, modes
+    assert len(modes) == 3  # with the log and its index
 
 
 def test_statements_that_fail_do_not_show_their_values(lite: Service) -> None:

@@ -86,6 +86,24 @@ def test_a_key_with_the_wrong_secret_or_another_one_s(guarded: Service, answer_i
     assert guarded.keys.check(another) == other
 
 
+def test_others_behind_the_same_address_do_not_use_up_the_rate_of_a_key(
+    shop: Path, recourse: Recourse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a proxy everybody has one address; a key that was good lately is counted by itself, and checked again."""
+    from leastways.server import keys
+
+    monkeypatch.setattr(keys, "_REMEMBERED", 0.0)
+    slow = {"requests_per_second": 0.01, "burst": 4}
+    with serve(shop, recourse, database=str(tmp_path / "d.db"), limits=slow, require_keys=True) as service:
+        key, text = service.keys.create("desk", ["read"])
+        holder, visitor = Client(service, text), Client(service)
+        assert holder.get("/v1/model").status_code == 200
+        assert [visitor.get("/p/nothing").status_code for _ in range(4)][-1] == 429
+        assert holder.get("/v1/model").status_code == 200
+        service.keys.revoke(key.id)
+        assert holder.get("/v1/model").status_code in (401, 429)
+
+
 def test_a_revoked_key_is_useless(guarded: Service, answer_id: str) -> None:
     key, text = guarded.keys.create("leaver", ["read"])
     client = Client(guarded, text)

@@ -34,6 +34,8 @@ WRONG_STATES: list[tuple[str, Any, str]] = [
     ("school", "hihg", "Did you mean 'high'"),
     ("school", 1, "not a known category"),
     ("school", "", "not a known category"),
+    ("job", "co\ud800ok", "half of a character"),
+    ("age", "\udfff", "half of a character"),
     ("job", "baker", "one of 'clerk', 'cook', 'nurse'"),
     ("sex", False, "not a known category"),
 ]
@@ -62,6 +64,7 @@ WRONG_PREFERENCES: list[tuple[Any, str, str]] = [
     ({"ranges": {"income": [HUGE, None]}}, "ranges", "too large"),
     ({"ranges": {"job": ["baker"]}}, "ranges", "one of 'clerk'"),
     ({"ranges": {"job": [3]}}, "ranges", "one of 'clerk'"),
+    ({"ranges": {"job": ["cook"] * 4}}, "ranges", "there are 3"),
     ({"ranges": {"job": []}}, "ranges", "no value"),
     ({"ranges": {"job": [["cook"]]}}, "ranges", "no value"),
     ({"ranges": {"sex": ["f"]}}, "ranges", "which is fixed"),
@@ -210,7 +213,18 @@ def test_a_wrong_choice(asked: Service, body: Any, field: str) -> None:
     assert counts(asked)["choices"] == 0
 
 
-@pytest.mark.parametrize("query", ["", "by=shoe", "by=sex&since=yesterday", "by=sex&which=third", "by=sex&until=12"])
+QUESTIONS = [
+    "",
+    "by=shoe",
+    "by=sex&since=yesterday",
+    "by=sex&since=0001-01-01T00:00:00%2B14:00",
+    "by=sex&until=9999-12-31T23:00:00-14:00",
+    "by=sex&which=third",
+    "by=sex&until=12",
+]
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
 def test_a_wrong_question_of_the_audit(asked: Service, query: str) -> None:
     client = Client(asked)
     client.apply({"state": states(1)[0]})
@@ -222,6 +236,35 @@ def test_a_wrong_question_of_the_audit(asked: Service, query: str) -> None:
     wanted = "by" if query in ("", "by=shoe") else query.rpartition("&")[2].partition("=")[0]
     assert [e["field"] for e in answer.json()["errors"]] == [wanted]
     assert answer.json()["errors"][0]["pointer"] == f"/query/{wanted}"
+
+
+MANY = {f"k{i}": 1 for i in range(30_000)}
+FLOODS: list[tuple[str, Any]] = [
+    ("state", {"people": [good() | {"state": good()["state"] | MANY}]}),
+    ("groups", {"people": [good() | {"groups": MANY}]}),
+    ("fields", {"people": [good() | MANY]}),
+    ("top", {"people": [good()], **MANY}),
+    ("no people", {"people": [{}] * 30_000}),
+    ("rows", {"people": [{"state": {}, "preferences": 1}] * 30_000}),
+    ("preferences", {"people": [{"state": {}, "preferences": 1}] * 9_000}),
+    ("long", {"people": [good() | {"state": good()["state"] | {"x" * 500_000: 1, "job": "y" * 500_000}}]}),
+]
+
+
+@pytest.mark.parametrize(("name", "body"), FLOODS, ids=[name for name, _ in FLOODS])
+def test_a_flood_of_faults_is_cut_short(untouched: Service, name: str, body: Any, monkeypatch: Any) -> None:
+    """To word a fault takes time in which nobody else is answered, so only as many are worded as are told."""
+    from leastways.server import faults
+
+    worded: list[Any] = []
+    monkeypatch.setattr(faults.FieldError, "__post_init__", worded.append, raising=False)
+    answer = Client(untouched).post(
+        "/v1/recourse", None, content=_json(body), headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert 1 <= len(answer.json()["errors"]) <= 100
+    assert len(worded) <= 210
+    assert len(answer.content) < 100_000
 
 
 def test_the_mutations_start_from_something_good(asked: Service) -> None:

@@ -25,10 +25,11 @@ class Audits:
         self, by: list[str], since: datetime | None, until: datetime | None, **filters: Any
     ) -> dict[str, Any]:
         """Return an audit as plain values; `TooLate` after the time that a request may take."""
+        since, until = in_utc(since, "since"), in_utc(until, "until")
         if not self._turn.acquire(blocking=False):
             raise Busy("another audit is being made.", 5)
         seconds = self._service.config.limits.request_seconds
-        work = asyncio.ensure_future(asyncio.to_thread(self._make, by, in_utc(since), in_utc(until), filters))
+        work = asyncio.ensure_future(asyncio.to_thread(self._make, by, since, until, filters))
         work.add_done_callback(heard)
         try:
             return await asyncio.wait_for(asyncio.shield(work), seconds)
@@ -50,6 +51,12 @@ class Audits:
         return data
 
 
-def in_utc(moment: datetime | None) -> datetime | None:
-    """Take a time without a zone for UTC."""
-    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
+def in_utc(moment: datetime | None, name: str) -> datetime | None:
+    """Return a moment in UTC, which a time without a zone is taken for."""
+    if moment is None:
+        return None
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:  # in UTC it is before the year 1, or after 9999
+        fault = f"{moment.isoformat()} is too far away; allowed: the years 1 to 9999 in UTC"
+        raise InputRefused([FieldError(f"/query/{name}", name, fault)]) from None

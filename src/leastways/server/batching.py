@@ -1,7 +1,7 @@
 """Requests that come at the same time are answered together.
 
 Asking a scikit-learn Pipeline costs milliseconds a call, for one row as for hundreds, and plans do not depend on who
-else is in the batch. So there is no timer: whatever came while the last batch was at work is the next batch.
+else is in the batch. So whatever came while the last batch was at work is the next batch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from leastways.server.faults import Busy, Closing, TooLate
 
 _JOBS_EVERY = 4  # of so many batches, one is of a job while requests are waiting too
+_LINGER = 0.005  # seconds to wait for company while another batch is at work
 _MEMORY = 0.8  # weight of the past in the running mean of seconds per person
 
 
@@ -73,6 +74,7 @@ class Batcher:
         self._waiting = 0  # people of waiting requests
         self._seconds = 0.02  # a person, running mean
         self._batches = 0
+        self._busy = 0  # batches at work
         self._open = True
         self._changed = threading.Condition()
         names = [f"leastways-batches-{number}" for number in range(threads)]
@@ -131,6 +133,8 @@ class Batcher:
                 for ticket in batch:
                     if not ticket.future.done():
                         ticket.future.set_exception(error)
+            with self._changed:
+                self._busy -= 1
             each = (time.perf_counter() - began) / max(people, 1)
             self._seconds = _MEMORY * self._seconds + (1 - _MEMORY) * each
 
@@ -141,12 +145,29 @@ class Batcher:
                 self._changed.wait_for(lambda: self._requests or self._jobs or not self._open)
                 if not self._requests and not self._jobs:
                     return []
-                self._batches += 1
-                if self._jobs and (not self._requests or self._batches % _JOBS_EVERY == 0):
-                    return [self._jobs.popleft()]
-                batch = self._gather()
+                self._linger()
+                batch = self._take()
                 if batch:
+                    self._busy += 1
                     return batch
+
+    def _take(self) -> list[Ticket]:
+        self._batches += 1
+        if self._jobs and (not self._requests or self._batches % _JOBS_EVERY == 0):
+            return [self._jobs.popleft()]
+        return self._gather()
+
+    def _linger(self) -> None:
+        """While another batch is at work, let those come along who are on their way: a small batch costs more each.
+
+        Callers who were answered together ask again one after the other; without this, the first of them would be
+        searched for alone. Somebody who is the only one to ask never waits.
+        """
+        end = time.monotonic() + _LINGER
+        while self._busy and self._open and 0 < self._waiting < self._at_once:
+            left = end - time.monotonic()
+            if left <= 0 or not self._changed.wait(left):
+                return
 
     def _gather(self) -> list[Ticket]:
         batch: list[Ticket] = []

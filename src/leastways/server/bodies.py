@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
 from leastways.plans.as_dict import plan_as_dict
 from leastways.server.answers import Answer, Choice, Issued, JobState, Promised
@@ -15,8 +15,18 @@ from leastways.server.wishes_json import preferences_to_json
 Scalar = bool | int | float | str | None
 
 
+_MOST_KEYS = 50  # of an object whose keys are fixed; to name more as unknown would take seconds
+
+
 class _In(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, data: Any) -> Any:
+        if isinstance(data, dict) and len(data) > _MOST_KEYS:
+            raise ValueError(f"has {len(data)} fields; allowed: {', '.join(cls.model_fields)}")
+        return data
 
 
 class PersonIn(_In):
@@ -31,7 +41,7 @@ class PersonIn(_In):
 class RecourseIn(_In):
     """One or many people."""
 
-    people: list[PersonIn] = Field(min_length=1)
+    people: Annotated[list[PersonIn], FailFast()] = Field(min_length=1)  # one that is malformed is told alone
 
 
 class ChoiceIn(_In):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
@@ -16,12 +17,21 @@ from leastways._extras import require
 from leastways.server.faults import StoreDown
 
 _BUSY_SECONDS = 5
+# A server that is cut off without a word must not hold a request for the two hours that TCP allows.
+_ALIVE = {
+    "connect_timeout": _BUSY_SECONDS,
+    "keepalives_idle": _BUSY_SECONDS,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 2000 * _BUSY_SECONDS,
+}
 _WRITES = "leastways_writes"  # an execution option: this transaction is going to write
 
 
 def open_engine(url: str) -> Engine:
     """Return an engine whose errors never show what was in a statement."""
     if url.startswith("sqlite"):
+        _keep_private(str(make_url(url).database))
         engine = create_engine(url, hide_parameters=True, pool_size=5, max_overflow=10, pool_timeout=_BUSY_SECONDS)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -34,8 +44,16 @@ def open_engine(url: str) -> Engine:
         pool_size=5,
         max_overflow=10,
         pool_timeout=_BUSY_SECONDS,
-        connect_args={"connect_timeout": _BUSY_SECONDS},
+        connect_args=_ALIVE,
     )
+
+
+def _keep_private(path: str) -> None:
+    """Make the file before SQLite does, for nobody else on this machine to read; its log gets the same rights."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError:
+        return  # it is there, with the rights its owner gave it; or it cannot be, which SQLite says when asked
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
@@ -80,12 +98,30 @@ def database_errors() -> Iterator[None]:
     """Turn what a database does when it is gone, full or locked into `StoreDown`; faults of ours stay what they are."""
     try:
         yield
-    except (OperationalError, InterfaceError, PoolTimeout) as error:
+    except (OperationalError, InterfaceError, InternalError, PoolTimeout) as error:
         raise StoreDown(f"the database cannot be used just now: {_short(error)}") from error
     except DBAPIError as error:
         if error.connection_invalidated:
             raise StoreDown("the connection to the database was lost") from error
+        if type(error.orig) is sqlite3.DatabaseError:  # the file is damaged, or none of SQLite's
+            raise StoreDown(f"the database cannot be used: {_short(error)}") from error
         raise
+
+
+def forget_log(engine: Engine) -> bool:
+    """Empty the log of SQLite, which else holds what was erased until it happens to be overwritten.
+
+    False where somebody was reading in it all the time.
+    """
+    if engine.dialect.name != "sqlite":
+        return True
+    with database_errors():
+        connection = engine.raw_connection()
+        try:
+            busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not busy
+        finally:
+            connection.close()
 
 
 def _short(error: Exception) -> str:

@@ -19,12 +19,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leastways.server.config import ServiceConfig
-from leastways.server.keys import Key
-from leastways.server.problems import problem, problem_of
+from leastways.server.problems import problem, problem_of, readable
 from leastways.server.rates import Rates
 from leastways.server.service import Service
 
-_CROWDED = "/v1/recourse"  # where the queue begins
+API = "/v1/"
+_CROWDED = f"{API}recourse"  # where the queue begins
 
 access = logging.getLogger("leastways.access")
 
@@ -52,6 +52,8 @@ class Guards:
         self._limits = service.config.limits
         self._rates = Rates(self._limits.requests_per_second, self._limits.burst)
         self._hosts = allowed_hosts(service.config)
+        public = urlsplit(service.config.public_url or "")
+        self._outside = public.hostname if public.scheme == "https" else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -79,43 +81,45 @@ class Guards:
             if refusal is None:
                 await self._app(scope, receive, sending)
             else:
-                await refusal(scope, receive, sending)
+                await readable(scope, refusal)(scope, receive, sending)
         except Exception as error:
             response = problem_of(error)  # logs what is our own fault
             if seen["status"]:
                 raise _HalfAnswered from None  # too late to say it: the connection is cut
-            await response(scope, receive, sending)
+            await readable(scope, response)(scope, receive, sending)
         finally:
             _log(scope, seen["status"], time.perf_counter() - began)
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[Response | None, Receive]:
         headers = Headers(scope=scope)
-        if not self._knows_host(headers.get("host", "")):
+        host = host_name(headers.get("host", ""))
+        if "*" not in self._hosts and host not in self._hosts:
             return problem(
                 "bad-request", 400, "The Host header names a host that this service is not known by."
             ), receive
+        if host == self._outside:
+            scope["scheme"] = "https"  # between the browser and the proxy: cookies are for that way alone
         refusal = await self._identify(scope, headers)
         if refusal is not None:
             return refusal, receive
         refusal, receive = await self._read_body(headers, receive)
-        if refusal is None and scope["method"] == "POST" and scope["path"] == _CROWDED:
-            self._service.check_room(1)  # raises; being sent away must cost less than being answered
+        if refusal is None and scope["method"] == "POST":
+            if scope["path"] == _CROWDED:
+                self._service.check_room(1)  # raises; being sent away must cost less than being answered
+            refusal = _wrong_kind(scope["path"], headers.get("content-type", ""))
         return refusal, receive
-
-    def _knows_host(self, host: str) -> bool:
-        name = host.rsplit("]", 1)[0] + "]" if host.startswith("[") else host.partition(":")[0]
-        return "*" in self._hosts or name.lower() in self._hosts
 
     async def _identify(self, scope: Scope, headers: Headers) -> Response | None:
         """Find out who asks, and count the request against their rate."""
         text = bearer(headers.get("authorization", ""))
-        key: Key | None = None if text is None else self._keys.remembered(text)
+        # By a key that was good lately the rate counts, so that visitors without one cannot use up its holder's.
+        key, fresh = (None, False) if text is None else self._keys.remembered(text)
         address = (scope.get("client") or ("-", 0))[0]
         wait = self._rates.take(f"ip {address}" if key is None else f"key {key.id}")
         if wait:
             text = f"At most {self._limits.requests_per_second:g} requests a second, and {self._limits.burst} at once."
             return problem("too-many", 429, text, headers={"Retry-After": str(wait)})
-        if text is not None and key is None:
+        if text is not None and not fresh:
             key = await run_in_threadpool(self._keys.check, text)
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["key"], state["key_given"] = key, "authorization" in headers
@@ -173,6 +177,24 @@ def bearer(header: str) -> str | None:
         return None
     kind, _, text = header.partition(" ")
     return text.strip() if kind.lower() == "bearer" else ""
+
+
+def host_name(header: str) -> str:
+    """Return the name in a Host header, without the port."""
+    name = header.rsplit("]", 1)[0] + "]" if header.startswith("[") else header.partition(":")[0]
+    return name.lower()
+
+
+def _wrong_kind(path: str, kind: str) -> Response | None:
+    """Refuse what is not said to be JSON: a page elsewhere can make a browser send anything but that unasked."""
+    name = kind.partition(";")[0].strip().lower()
+    if (
+        not path.startswith(API)
+        or name == "application/json"
+        or (name.startswith("application/") and name.endswith("+json"))
+    ):
+        return None
+    return problem("wrong-kind", 415, f"The body must be application/json, not {name[:60] or 'of no type'!r}.")
 
 
 def allowed_hosts(config: ServiceConfig) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from leastways.server.faults import FieldError, InputRefused
 
 MAX_REFERENCE = 200  # characters of a caller's own label
 MAX_TEXT = 2000  # characters of what a person writes
+MOST_FAULTS = 100  # that are named; a request may have hundreds of thousands, and each costs time to word
+_LONGEST_NAME = 100  # characters for which a similar name is looked up
 _MAX_NUMBER = 1e300  # JSON knows no limit; floats do
 
 
@@ -28,6 +31,8 @@ def checked_people(schema: Schema, group_names: Sequence[str], people: Sequence[
     """Return each person's state with every value as its column holds it, or raise `InputRefused` with all faults."""
     errors: list[FieldError] = []
     for i, person in enumerate(people):
+        if len(errors) > MOST_FAULTS:
+            raise InputRefused(errors)
         errors += _strangers(person.state, schema.names, ("people", i, "state"), "a feature of the model")
         errors += _strangers(person.groups, group_names, ("people", i, "groups"), "an attribute for the audit")
         errors += _group_faults(person.groups, group_names, ("people", i, "groups"))
@@ -53,9 +58,14 @@ def text_fault(text: str, limit: int) -> str:
     """Say what is wrong with a text that is to be kept, or return nothing."""
     if len(text) > limit:
         return f"has {len(text)} characters; allowed: at most {limit}"
-    if "\x00" in text or any("\ud800" <= c <= "\udfff" for c in text):
+    if "\x00" in text or not _is_whole_text(text):
         return "holds a character that cannot be kept (NUL or half of a pair); allowed: any other text"
     return ""
+
+
+def _is_whole_text(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair in it; JSON can spell one, UTF-8 cannot."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def reference_faults(reference: object, where: tuple[object, ...]) -> list[FieldError]:
@@ -72,12 +82,11 @@ def reference_faults(reference: object, where: tuple[object, ...]) -> list[Field
 def _strangers(
     given: Mapping[str, Any], known: Sequence[str], where: tuple[object, ...], what: str
 ) -> list[FieldError]:
+    known_names = f"is not {what}; known: {listed(known, 40) or 'none'}."
+    strangers = islice((name for name in given if name not in known), MOST_FAULTS + 1)
     return [
-        FieldError(
-            pointer(*where, name), name, f"is not {what}; known: {listed(known, 40) or 'none'}.{nearest(name, known)}"
-        )
-        for name in given
-        if name not in known
+        FieldError(pointer(*where, name), name, known_names + nearest(name[:_LONGEST_NAME], known))
+        for name in strangers
     ]
 
 
@@ -139,6 +148,8 @@ def _json_fault(feature: Feature, value: Any) -> str:
         return f"must be a single value; {allowed}"
     if value is None or (isinstance(value, float) and value != value):
         return ""  # missing, which the schema says
+    if isinstance(value, str) and not _is_whole_text(value):
+        return f"holds half of a character; {allowed}"
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not _is_finite(value):
         return f"is too large a number; {allowed}"

@@ -90,11 +90,11 @@ class KeyStore:
             self._known.clear()
         return key
 
-    def remembered(self, text: str) -> Key | None:
-        """Return a key that was checked a moment ago, without asking the database."""
+    def remembered(self, text: str) -> tuple[Key | None, bool]:
+        """Return a key that was good when it was last checked, and whether that is so short ago that it still is."""
         with self._lock:
             known = self._known.get(_digest(text))
-        return known[1] if known is not None and time.monotonic() - known[0] < _REMEMBERED else None
+        return (None, False) if known is None else (known[1], time.monotonic() - known[0] < _REMEMBERED)
 
     def check(self, text: str) -> Key | None:
         """Return the key that a text is, or None where it is none or was revoked."""

@@ -10,7 +10,9 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from leastways.errors import LeastwaysError, ModelError
 from leastways.server.faults import (
@@ -24,11 +26,12 @@ from leastways.server.faults import (
     TooLate,
     without_contents,
 )
-from leastways.server.inputs import pointer
+from leastways.server.inputs import MOST_FAULTS, pointer
 
 MEDIA_TYPE = "application/problem+json"
+_FOR_PROGRAMS = ("/v1/", "/health", "/static/")
 _PREFIX = "urn:leastways:problem:"
-_MOST_ERRORS = 100  # that are listed; a batch may have very many
+_LONGEST = 600  # characters of a message, which may quote what was sent
 _RETRY_STORE = 5  # seconds after which a database may be back
 
 log = logging.getLogger("leastways.server")
@@ -62,6 +65,7 @@ _TITLES = {
     "not-ready": "The answer is not ready yet",
     "wrong-method": "This address takes another method",
     "too-large": "The request is too large",
+    "wrong-kind": "This takes JSON",
     "too-slow": "The request did not arrive in time",
     "wrong-input": "Some fields are wrong",
     "too-many": "Too many requests",
@@ -83,7 +87,7 @@ def problem(
 ) -> Response:
     """Return a problem as a response."""
     body: dict[str, Any] = {"type": _PREFIX + kind, "title": _TITLES[kind], "status": status, "detail": detail}
-    body["errors"] = [vars(e) for e in errors[:_MOST_ERRORS]]
+    body["errors"] = [{k: _cut(v) for k, v in vars(e).items()} for e in errors[:MOST_FAULTS]]
     text = json.dumps(body)  # ASCII: a message may quote half of a surrogate pair, which UTF-8 cannot hold
     return Response(text, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
@@ -94,7 +98,8 @@ def problem_of(error: Exception) -> Response:
         case InputRefused():
             named = list(dict.fromkeys(e.field for e in error.errors))
             more = f" and {len(named) - 8} more fields" if len(named) > 8 else ""
-            text = f"Nothing was stored. {len(error.errors)} wrong: {', '.join(named[:8])}{more}."
+            count = len(error.errors) if len(error.errors) <= MOST_FAULTS else f"More than {MOST_FAULTS}"
+            text = f"Nothing was stored. {count} wrong: {', '.join(map(_cut, named[:8]))}{more}."
             return problem("wrong-input", 422, text, error.errors)
         case NotReady():
             return problem("not-ready", 404, str(error), headers={"Retry-After": "1"})
@@ -120,14 +125,33 @@ def problem_of(error: Exception) -> Response:
     return problem("fault", 500, "This is a fault in the service itself; it was logged.")
 
 
+def _cut(text: str) -> str:
+    """Leave out the middle of a text that is too long; what is wrong stands at its beginning, what is allowed last."""
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
 def add_problems(app: FastAPI) -> None:
     """Answer every error of the app with a problem."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return problem_of(error)
+        return readable(request.scope, problem_of(error))
 
     for kind in (LeastwaysError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)
+
+
+def readable(scope: Scope, response: Response) -> Response:
+    """Return a problem as a page where a browser asks for one outside the API; `add_pages` says how that is made."""
+    page = getattr(getattr(scope.get("app"), "state", None), "page_of_problem", None)
+    if (
+        page is None
+        or scope["path"].startswith(_FOR_PROGRAMS)
+        or "text/html" not in Headers(scope=scope).get("accept", "")
+    ):
+        return response
+    shown: Response = page(Request(scope), response)
+    return shown
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -143,6 +167,7 @@ _MEANINGS = {
     404: "There is no such thing, or it is not ready",
     408: "The request did not arrive in time",
     413: "The request is too large",
+    415: "The body is not said to be JSON",
     422: "Some fields are wrong; nothing was stored",
     429: "Too many requests; see Retry-After",
     500: "A fault in the service",

@@ -64,13 +64,14 @@ def add_answer_routes(app: FastAPI, service: Service, required: bool) -> None:
     @app.post(
         "/v1/recourse",
         response_model=AnswersOut,
-        responses=documented(*_COMMON, 502, 504)
+        responses=documented(*_COMMON, 415, 502, 504)
         | {202: {"model": AcceptedOut, "description": "A long batch was taken up"}},
         dependencies=[apply],
         tags=["answers"],
     )
     async def recourse(body: RecourseIn) -> Any:
         """Answer one or many people; more than `inline_rows` become a job, whose answers are found by their ids."""
+        service.check_rows(len(body.people))  # before anything is done for each of them
         if len(body.people) > service.config.limits.inline_rows:
             people = await run_in_threadpool(read_people, body, service)
             taken = AcceptedOut(**accepted_out(*await run_in_threadpool(service.promise, people), base))
@@ -94,7 +95,7 @@ def add_answer_routes(app: FastAPI, service: Service, required: bool) -> None:
     @app.post(
         "/v1/recourse/{answer_id}/choice",
         response_model=ChoiceOut,
-        responses=documented(*_COMMON, 404),
+        responses=documented(*_COMMON, 404, 415),
         dependencies=[apply],
         tags=["answers"],
     )

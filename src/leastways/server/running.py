@@ -36,9 +36,13 @@ def open_socket(config: ServiceConfig) -> socket.socket:
     """Listen on the address of the config; port 0 takes any that is free."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
-        return socket.create_server((config.host, config.port), family=family, backlog=2048)
+        listening = socket.create_server((config.host, config.port), family=family, backlog=2048)
     except OSError as error:
         raise SettingError(f"cannot listen on {config.host} port {config.port}: {error.strerror}.") from error
+    # Every connection inherits this. Head and body are sent one after the other, and without it the body waits for
+    # the caller to acknowledge the head, which takes 40 ms. asyncio sets it only where a socket names its protocol.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def run(app: FastAPI, config: ServiceConfig, listening: socket.socket, started: Callable[[], None]) -> None:

@@ -111,6 +111,12 @@ class Service:
         """Raise `Busy` where `submit` would: before any work is done for somebody who has to be sent away."""
         self._batcher.check_room(people)
 
+    def check_rows(self, people: int) -> None:
+        """Raise `InputRefused` where a request has nobody in it, or too many."""
+        most = self.config.limits.rows
+        if not 1 <= people <= most:
+            raise InputRefused([FieldError("/people", "people", f"has {people} people; allowed: 1 to {most}")])
+
     def promise(self, people: Sequence[Applicant]) -> tuple[JobState, list[Promised]]:
         """Take up a long batch: its people get their answers one after the other, whatever happens to this process."""
         if self.jobs.unfinished() >= self.config.limits.waiting_jobs:
@@ -122,9 +128,7 @@ class Service:
 
     def _checked(self, people: Sequence[Applicant]) -> list[tuple[Applicant, dict[str, Any]]]:
         """Check people and what they want; returns each with the state as it is kept."""
-        if not 1 <= len(people) <= self.config.limits.rows:
-            most = self.config.limits.rows
-            raise InputRefused([FieldError("/people", "people", f"has {len(people)} people; allowed: 1 to {most}")])
+        self.check_rows(len(people))
         states = checked_people(self.schema, self.config.groups, people)
         errors = [
             FieldError(pointer("people", i, "preferences"), "preferences", fault)

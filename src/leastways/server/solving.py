@@ -66,8 +66,17 @@ class Solver:
         self._origin_id = origin_id
 
     def work(self, tickets: list[Ticket]) -> None:
-        """Do one batch."""
-        plans = iter(solve(self._recourse, [ask for ticket in tickets for ask in ticket.asks]))
+        """Do one batch; where it fails as a whole, each request alone, so that nobody hears of another's fault."""
+        try:
+            found = solve(self._recourse, [ask for ticket in tickets for ask in ticket.asks])
+        except Exception as error:
+            if len(tickets) == 1:
+                tickets[0].future.set_exception(error)
+            else:
+                for ticket in tickets:
+                    self.work([ticket])
+            return
+        plans = iter(found)
         solved: list[tuple[Ticket, list[tuple[Issued, NewAnswer]]]] = []
         for ticket in tickets:
             own = [next(plans) for _ in ticket.asks]

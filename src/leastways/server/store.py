@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
-from leastways.server.engine import reading, writing
+from leastways.server.engine import forget_log, reading, writing
 from leastways.server.faults import NotKnown, NotReady
 from leastways.server.origin import Origin
 from leastways.server.plan_json import plan_from_text
@@ -31,6 +32,8 @@ from leastways.server.tables import (
 from leastways.server.wishes_json import preferences_of_record
 
 _ERASED_AT_ONCE = 500
+
+log = logging.getLogger("leastways.server")
 
 
 @dataclass(frozen=True)
@@ -178,12 +181,14 @@ class Store:
         """Erase a person, by any of their answers; returns how many were erased."""
         with writing(self.engine) as session:
             person = session.scalar(select(AnswerRow.person_id).where(AnswerRow.id == answer_id))
-            return _erase(session, PersonRow.id == (person or answer_id), "asked")
+            erased = _erase(session, PersonRow.id == (person or answer_id), "asked")
+        return self._for_good(erased)
 
     def erase_reference(self, reference: str) -> int:
         """Erase everyone whom a caller gave this label."""
         with writing(self.engine) as session:
-            return _erase(session, PersonRow.reference == reference, "asked")
+            erased = _erase(session, PersonRow.reference == reference, "asked")
+        return self._for_good(erased)
 
     def erase_before(self, moment: datetime) -> int:
         """Erase everyone who came before a moment, some at a time, and jobs that ended before it."""
@@ -194,8 +199,17 @@ class Store:
                 ids = list(session.scalars(oldest))
                 if not ids:
                     session.execute(delete(JobRow).where(JobRow.created < moment, JobRow.state == "done"))
-                    return erased
+                    break
                 erased += _erase(session, PersonRow.id.in_(ids), "retention")
+        return self._for_good(erased)
+
+    def _for_good(self, erased: int) -> int:
+        """Leave nothing of erased people in the database's log."""
+        if erased and not forget_log(self.engine):
+            log.warning(
+                "erased people are still in the log of the database: it was read all the time; it empties later"
+            )
+        return erased
 
     def erased(self) -> dict[str, int]:
         """Return how many people were erased in all, by why."""

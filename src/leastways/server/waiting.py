@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from leastways.server.answers import Applicant, Issued
 from leastways.server.batching import Ticket
 from leastways.server.bodies import RecourseIn
 from leastways.server.faults import FieldError, InputRefused, TooLate
-from leastways.server.inputs import pointer
+from leastways.server.inputs import MOST_FAULTS, pointer
 from leastways.server.service import Service
 from leastways.server.wishes_json import preference_faults, preferences_from_json
 
 
 def read_people(body: RecourseIn, service: Service) -> list[Applicant]:
     """Return the people of a request, or raise with every preference that is wrong."""
-    errors = [
+    faults = (
         FieldError(pointer("people", i, "preferences", *([part] if part else [])), part or "preferences", fault)
         for i, person in enumerate(body.people)
         for part, fault in preference_faults(person.preferences, service.schema)
-    ]
+    )
+    errors = list(islice(faults, MOST_FAULTS + 1))
     if errors:
         raise InputRefused(errors)
     return [

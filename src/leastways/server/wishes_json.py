@@ -129,6 +129,8 @@ def _range(schema: Schema, name: str, value: Any) -> Any:
     if odd:
         raise PreferenceError(f"ranges: {name!r} holds {odd[0]!r}, which is no value.")
     if feature is None or not feature.numeric:
+        if feature is not None and len(value) > len(feature.values):
+            raise PreferenceError(f"ranges: {name!r} lists {len(value)} values; there are {len(feature.values)}.")
         if feature is not None and any(type_of(v) not in {type_of(x) for x in feature.values} for v in value):
             raise PreferenceError(f"ranges: {name!r} must list values of it; allowed: {feature.allowed_text()}.")
         return value

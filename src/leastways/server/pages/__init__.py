@@ -12,6 +12,7 @@ from starlette.types import Scope
 
 from leastways.server.pages.auditor import AuditorPages
 from leastways.server.pages.person import PersonPages
+from leastways.server.pages.problems import pages_of_problems
 from leastways.server.pages.rendering import OWN_STYLE, STATIC, Renderer
 
 if TYPE_CHECKING:
@@ -42,3 +43,4 @@ def add_pages(app: FastAPI, service: Service) -> None:
         _add_file(app, OWN_STYLE, renderer.own_style)
     PersonPages(service, renderer).add_to(app)
     AuditorPages(service, renderer).add_to(app)
+    app.state.page_of_problem = pages_of_problems(renderer)
