@@ -20,7 +20,7 @@ from starlette.datastructures import QueryParams
 from leastways.audit import Audit
 from leastways.errors import plain
 from leastways.server import Applicant, Service
-from leastways.server.pages.auditing import Question, as_csv, columns_of, groups_of
+from leastways.server.pages.auditing import Question, RecentAudits, as_csv, columns_of, groups_of
 from leastways.server.pages.sessions import COOKIE, Sessions
 from tests.server.pages.bank import Visitor, applicants, credit_service, issue
 
@@ -74,6 +74,18 @@ def test_downloads_are_what_was_shown(service: Service) -> None:
     assert "<!DOCTYPE html>" in report.text
     for name in ("nothing.csv", "audit.csv", "by_group.json", "settings.csv", "unserved.csv"):
         assert visitor.get(f"/audit/download/{name}?by=sex").status_code == 404, name
+
+
+def test_what_was_shown_is_not_kept_for_long(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names people, who may be erased meanwhile."""
+    recent, question = RecentAudits(service), Question(("sex",))
+    shown = recent.make(question)
+    assert recent.seen(question) is shown
+    later = time.monotonic() + 3600
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert recent.seen(question) is not shown
+    recent.make(Question(("group",)))
+    assert len(recent._kept) == 2
 
 
 def test_a_time_in_which_nobody_was_answered(service: Service) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -28,7 +29,7 @@ Groups = dict[str, tuple[str, Any]]  # the key of a group in an address -> colum
 MOST_COLUMNS = 3  # more groupings at once nobody can read
 WHICH = ("first", "latest")
 TABLES = ("by_group", "ratios", "changes", "curves", "oracle", "unserved")
-_KEPT = 8
+_KEPT, _KEPT_SECONDS = 8, 600  # not for long: they name people, who may be erased meanwhile
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -115,7 +116,7 @@ class RecentAudits:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._turn = threading.Lock()
-        self._kept: OrderedDict[Question, Audit] = OrderedDict()
+        self._kept: OrderedDict[Question, tuple[float, Audit]] = OrderedDict()
 
     def make(self, question: Question) -> Audit:
         """Audit what has been served up to now."""
@@ -127,8 +128,8 @@ class RecentAudits:
                 told = f"Only people with {group_key(*question.only)} are counted here."
                 audit = replace(audit, warnings=[told, *audit.warnings])
             self._kept.pop(question, None)
-            self._kept[question] = audit
-            while len(self._kept) > _KEPT:
+            self._kept[question] = (time.monotonic(), audit)
+            while len(self._kept) > _KEPT or self._is_old(next(iter(self._kept.values()))):
                 self._kept.popitem(last=False)
             return audit
         finally:
@@ -137,7 +138,11 @@ class RecentAudits:
     def seen(self, question: Question) -> Audit:
         """Return the audit that was shown for this question, or make it."""
         kept = self._kept.get(question)
-        return kept if kept is not None else self.make(question)
+        return self.make(question) if kept is None or self._is_old(kept) else kept[1]
+
+    @staticmethod
+    def _is_old(kept: tuple[float, Audit]) -> bool:
+        return time.monotonic() - kept[0] > _KEPT_SECONDS
 
 
 def as_csv(table: pd.DataFrame) -> str:
