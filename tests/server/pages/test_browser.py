@@ -240,6 +240,7 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
         (lambda route: route.abort(), "could not be brought up to date"),
         (lambda route: route.fulfill(status=503, body="full"), "many visitors"),
         (lambda route: route.fulfill(status=403, body="old"), "Please reload"),
+        (lambda route: route.fulfill(status=429, body="again"), "many visitors"),
         (lambda route: route.fulfill(status=500, body="oh"), "could not be brought up to date"),
     ):
         page.route("**/p/*", answer)
@@ -248,7 +249,7 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
         assert page.inner_text(".cards") == before
         assert page.locator("#again").is_visible()
         page.unroute("**/p/*")
-    lock.check()
+    assert lock.is_checked()
     followed(page, page.locator("#again").click)
     assert page.evaluate("document.activeElement.id") == "options"  # the button is gone, the focus is not lost
     assert name not in asked_to_change(page)
