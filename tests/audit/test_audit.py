@@ -144,6 +144,19 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert "No group is large enough" in found.to_text()
 
 
+def test_a_cost_of_few_people_is_not_tested_however_many_were_refused() -> None:
+    """Fifty women were refused, and two of them have an option: what it costs says nothing about women."""
+    served = [0.0] * 48 + [1.0] * 2 + [1.0] * 60
+    made = plans(["female"] * 50 + ["male"] * 60, served, emc=[np.nan] * 48 + [0.5, 0.51] + [0.5] * 60)
+    found = audit(made, "sex", reference={"sex": "male"}, permutations=400)
+    line = row(found.ratios, "sex", "female", "cost")
+    assert (line["people"], line["reference_people"], line["note"]) == (2, 60, "too few people")
+    assert np.isnan(line["p"])
+    assert "By sex: cost is of fewer than 30 people, too few to say anything about: female (2)." in found.warnings
+    coverage = row(found.ratios, "sex", "female", "coverage")
+    assert (coverage["people"], coverage["note"]) == (50, "lower")
+
+
 def test_too_wide_to_say() -> None:
     random = np.random.default_rng(0)
     found = audit(

@@ -40,15 +40,16 @@ def _drawn(pairs: Floats, chance: Chance, *words: str) -> tuple[_Draws, _Draws]:
         return nothing, nothing
     random = generator(chance.random_state, "oracle", *words)
     tally = Tally.of(pairs)
-    n, means = tally.n, tally.sums / tally.n
-    draws = bootstrap_sums(tally, chance.bootstraps, random) / n
-    out: list[_Draws] = []
-    for column, mean in enumerate(means):
-        mine = draws[:, column]
-        if mean in (0.0, 1.0):  # nothing to resample: see compare.drawn_values
-            mine = drawn_share(round(mean * n), n, chance.bootstraps, random)
-        out.append((float(mean), mine))
-    return out[0], out[1]
+    n = tally.n
+    best, lost = (tally.sums / n).tolist()
+    bests, losses = (bootstrap_sums(tally, chance.bootstraps, random) / n).T
+    if best in (0.0, 1.0):  # nothing to resample: see compare.drawn_values
+        bests = drawn_share(best * n, n, chance.bootstraps, random)
+    elif n < 2:
+        bests = np.full(chance.bootstraps, np.nan)
+    if lost in (0.0, best):  # the same of what there was to lose
+        losses = bests * drawn_share(lost * n, best * n, chance.bootstraps, random)
+    return (best, bests), (lost, np.minimum(losses, bests))  # nobody loses more than there is
 
 
 def _record(group: tuple[_Draws, _Draws], base: tuple[_Draws, _Draws], is_base: bool) -> dict[str, float]:
