@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastways as lw
-from leastways.audit import Audit, audit_plans
+from leastways.audit import Audit, audit_plans, curves
 from leastways.audit.figures import MEASURES
 from leastways.errors import DataError, SettingError
 from leastways.metrics import disparate_impact_ratio, fraction_satisfied
@@ -111,6 +111,25 @@ def test_the_same_as_the_metrics_on_real_plans() -> None:
     asked = row(found.changes, "sex", "female", "savings")
     assert asked["options"] == pytest.approx(len(women) / n_options)
     assert "sex" not in found.changes.index.get_level_values("feature")
+
+
+def test_the_curve_of_very_many_people_is_that_of_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, truths = drawn(women=150, men=150)
+    slow = audit(made, "sex", truth=truths, bootstraps=500)
+    monkeypatch.setattr(curves, "LARGE", 100)
+    quick = audit(made, "sex", truth=truths, bootstraps=500)
+    assert quick.curves["satisfied"].to_numpy() == pytest.approx(slow.curves["satisfied"].to_numpy())
+    for end in ("low", "high"):
+        assert quick.curves[end].to_numpy() == pytest.approx(slow.curves[end].to_numpy(), abs=0.025)
+    assert (quick.curves["high"] - quick.curves["low"]).max() > 0.1
+
+
+def test_a_large_k_does_not_make_an_endless_curve() -> None:
+    found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 6), k=1e6)
+    line = found.curves.loc[("sex", "male")]
+    assert len(line) <= 501
+    assert line["k"].max() >= 1e6
+    assert row(found.by_group, "sex", "male")["satisfied"] == 1.0
 
 
 def test_changes_by_hand() -> None:

@@ -118,6 +118,8 @@ def test_where_the_oracle_stopped_early() -> None:
     status = pd.Series(["bounded"] * 40 + ["exact"] * 40, dtype="str")
     found = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[0.7] * 40 + OPEN)
     assert row_of(found)["lost"] == 0.0
+    assert row_of(found)["unsettled"] == 0.5  # the twenty women who have no option
+    assert row(found.oracle, "sex", "male", "coverage")["unsettled"] == 0.0
     assert any("before it was sure of coverage in 20 cases" in t for t in found.warnings)
     assert any("sure of FS@1 in 20 cases" in t for t in found.warnings)
     beyond = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[1.0] * 40 + OPEN)

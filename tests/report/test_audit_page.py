@@ -77,6 +77,15 @@ def test_says_what_it_must(page: Page, audit: Audit) -> None:
     assert f"{ratio['low']:.2f} to {ratio['high']:.2f}, p {ratio['p_adjusted']:.3f}" in page.words
 
 
+def test_gaps_of_small_groups_are_marked(audit: Audit) -> None:
+    section = audit_html(audit, pictures={}).split("The model, or the search?")[1].split("</section>")[0]
+    small = (audit.ratios["note"] == "too few people") & audit.ratios.index.get_level_values("metric").isin(
+        ["coverage", "satisfied"]
+    )
+    assert section.count("too few people") == small.sum() > 0
+    assert "Not settled" in section
+
+
 def test_is_self_contained(page: Page) -> None:
     assert not {"link", "script", "img", "iframe", "object", "b"} & {tag for tag, _ in page.tags}
     assert [tag for tag, _ in page.tags].count("style") == 1

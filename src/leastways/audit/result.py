@@ -58,7 +58,8 @@ class Audit:
     oracle : DataFrame or None
         Index grouping, group, metric. The best possible beside what was reached: value, oracle, lost (their
         difference), reached (their ratio), and the gap to the reference group in two parts that add up: model_gap,
-        which no search could close, and search_gap; each with its interval.
+        which no search could close, and search_gap; each with its interval; unsettled (share of the group's cases,
+        people times hidden cost functions, in which the oracle stopped too early to say).
     warnings : list of str
         What the figures cannot say, and why.
     settings : dict

@@ -104,10 +104,11 @@ def audit_plans(
         "features": {f.name: f.wording for f in plans.schema.features},
         "plans": {name: plans.settings.get(name) for name in _OF_PLANS},
     }
+    unsettled = {name: int(cases.sum()) for name, cases in figures.unsettled.items()}
     return Audit(
         **tables,
         unserved=unserved_table(plans, figures, groupings),
-        warnings=warnings_of(tables["by_group"], tables["ratios"], figures.unsettled, settings),
+        warnings=warnings_of(tables["by_group"], tables["ratios"], unsettled, settings),
         settings=settings,
     )
 

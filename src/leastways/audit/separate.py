@@ -19,6 +19,7 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
     ``value = oracle - lost``, so the gap to the reference group is the oracle's gap (the model's: no search could
     close it) and the difference in what the search loses (the search's). They add up.
     """
+    assert figures.best is not None
     codes = grouping.codes[figures.places]
     records, keys = [], []
     for name, (best, lost) in figures.shares(k).items():
@@ -28,7 +29,9 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
         ]
         for g, group in enumerate(grouping.groups):
             keys.append((grouping.name, group, name))
-            records.append(_record(groups[g], groups[reference], g == reference))
+            cases = figures.unsettled[name][codes == g] / len(figures.best)
+            unsettled = {"unsettled": float(cases.mean()) if len(cases) else float("nan")}
+            records.append(_record(groups[g], groups[reference], g == reference) | unsettled)
     index = pd.MultiIndex.from_tuples(keys, names=list(RATIO_KEYS))
     return pd.DataFrame(records, index=index)
 

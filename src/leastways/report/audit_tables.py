@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from leastways.audit import Audit
-from leastways.audit.compare import HIGHER, LOWER, REFERENCE, SAME
+from leastways.audit.compare import HIGHER, LOWER, REFERENCE, SAME, TOO_FEW
 from leastways.audit.figures import MEASURES
 from leastways.audit.words import (
     measure_name,
@@ -113,8 +113,9 @@ def separation_section(audit: Audit) -> str:
         "Gap",
         "Model's part",
         "Search's part",
+        "Not settled",
     ]
-    parts = []
+    parts, notes = [], audit.ratios["note"].to_dict()
     for name in audit.groupings:
         table = audit.oracle[audit.oracle.index.get_level_values("grouping") == name]
         rows = []
@@ -132,13 +133,17 @@ def separation_section(audit: Audit) -> str:
                 for gap in ("gap", "model_gap", "search_gap"):
                     ends = f"{points_text(row[f'{gap}_low'])} to {points_text(row[f'{gap}_high'])}"
                     cells.append(f"{points_text(row[gap])}<small>{ends}</small>")
+                if notes[name, group, metric] == TOO_FEW:
+                    cells[-3] += f'<span class="verdict unsure">{TOO_FEW}</span>'
+            cells.append(value_text(metric, row["unsettled"]))
             rows.append(_row(str(group), cells))
         caption = f"By {name}. Gaps in percentage points, to {audit.settings['references'][name]}."
         parts.append(_table(heads, rows, f"The model's part and the search's by {name}", caption))
     note = (
         "The oracle knows each person's hidden costs and finds the cheapest state that the model accepts. What even it "
         "cannot give a group is due to the model, to what the schema lets people change, and to the costs, and no "
-        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap."
+        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap. Not settled: where the "
+        "oracle stopped too early to say, what the search reached counts as the best possible."
     )
     return f"<section><h2>The model, or the search?</h2><p>{note}</p>{''.join(parts)}</section>"
 
