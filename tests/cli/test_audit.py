@@ -94,6 +94,16 @@ def test_bad_input(folder: Path, tmp_path: Path, more: list[str], words: str) ->
     assert not (tmp_path / "r").exists()
 
 
+def test_people_twice_among_the_attributes(folder: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(folder / "origin.csv")
+    pd.concat([table, table.tail(2)]).to_csv(tmp_path / "twice.csv", index=False)
+    more = ["--by", "origin", "--groups", tmp_path / "twice.csv", "--index", "customer"]
+    result = run("audit", folder / "plans.json", "-o", tmp_path / "r", *QUICK, *more)
+    assert result.exit_code == 2
+    labels = sorted(map(str, table["customer"].tail(2)))
+    assert f"twice or more: {labels[0]!r}, {labels[1]!r}." in result.stderr
+
+
 def test_not_plans(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps({"a": 1}))
     result = run("audit", tmp_path / "x.json", "--by", "sex", "-o", tmp_path / "r", "--json")

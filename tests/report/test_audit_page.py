@@ -189,6 +189,17 @@ def test_files(audit: Audit, tmp_path: Path) -> None:
     assert [path.read_bytes() for path in files] == before
 
 
+def test_figures_of_an_earlier_audit_do_not_stay(audit: Audit, unserved: Audit, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    before = {path.name for path in write_audit(audit, tmp_path)}
+    mine = [tmp_path / "figures" / name for name in ("notes.svg", "coverage.png", "curves-mine.svg")]
+    for path in mine:
+        path.write_text("x")
+    files = write_audit(unserved, tmp_path)
+    assert {path.name for path in files} < before
+    assert set((tmp_path / "figures").iterdir()) == {*files[2:], *mine}
+
+
 def test_a_place_that_cannot_be_written_to(unserved: Audit, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("x")
     with pytest.raises(DataError, match="cannot write"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -150,7 +151,7 @@ def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame
     texts = [str(plain(label)) for label in table.index]
     places = {text: place for place, text in enumerate(texts)}
     if len(places) < len(texts):
-        twice = sorted({text for text in texts if texts.count(text) > 1})
+        twice = sorted(text for text, n in Counter(texts).items() if n > 1)
         raise DataError(f"{str(path)!r} has people twice or more: {listed(twice)}.")
     wanted = [str(plain(label)) for label in plans.summary.index]
     missing = [text for text in wanted if text not in places]
