@@ -78,6 +78,8 @@ def test_a_report_is_not_replaced_unless_told(folder: Path, tmp_path: Path) -> N
         (["--by", "age:x"], "bins are rising numbers"),
         (["--by", "sex", "--reference", "sex"], "write COLUMN=GROUP"),
         (["--by", "sex", "--reference", "sex=men"], "has no group 'men'"),
+        (["--by", "sex", "--reference", "sex=male", "--reference", "sex=female"], "names a column twice: 'sex'"),
+        (["--by", "sex", "--by", "sex"], "names a column twice: 'sex'"),
         (["--by", "sex", "--model", "m:m"], "--model needs --data"),
         (["--by", "sex", "--data", "nowhere.csv"], "no file 'nowhere.csv'"),
         (["--by", "origin", "--groups", "{folder}/origin.csv"], "who are in the plans. Name the column"),

@@ -133,12 +133,15 @@ def _check_folder(folder: Path, force: bool) -> None:
 
 
 def _references(said: Any) -> dict[str, str]:
-    from leastways.errors import SettingError
+    from leastways.errors import SettingError, listed
 
     pairs = [text.partition("=") for text in said]
     for column, equals, group in pairs:
         if not equals or not column or not group:
             raise SettingError(f"--reference {column + equals + group!r}: write COLUMN=GROUP, such as sex=male.")
+    twice = sorted(column for column, n in Counter(column for column, _, _ in pairs).items() if n > 1)
+    if twice:
+        raise SettingError(f"--reference names a column twice: {listed(twice)}; one group each.")
     return {column: group for column, _, group in pairs}
 
 
