@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import leastways as lw
 from leastways.audit import Audit, audit_plans, curves
+from leastways.audit.compare import with_verdicts
 from leastways.audit.figures import MEASURES
+from leastways.audit.resample import holm
 from leastways.errors import DataError, SettingError
 from leastways.metrics import disparate_impact_ratio, fraction_satisfied
 from leastways.plans import RecoursePlans
@@ -126,7 +128,7 @@ def test_the_curve_of_very_many_people_is_that_of_resamples(monkeypatch: pytest.
 
 def test_a_large_k_does_not_make_an_endless_curve() -> None:
     found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 6), k=1e6)
-    line = found.curves.loc[("sex", "male")]
+    line = found.curves[found.curves.index.get_level_values("group") == "male"]
     assert len(line) <= 501
     assert line["k"].max() >= 1e6
     assert row(found.by_group, "sex", "male")["satisfied"] == 1.0
@@ -151,6 +153,48 @@ def test_a_difference_and_none(whole: Audit) -> None:
     assert women["coverage_low"] < women["coverage"] < women["coverage_high"]
     assert "sex, female: coverage" in "\n".join(lw.audit.Audit.to_text(found).split("\n")[4:8])
     assert (whole.ratios["p_adjusted"].dropna() >= whole.ratios["p"].dropna()).all()
+
+
+def test_p_values_are_adjusted_for_all_groups_of_all_groupings() -> None:
+    """The family is a measure's comparisons in the whole audit, not those of one grouping; and verdicts heed it."""
+    made, truths = drawn()
+    found = audit(made, ["sex", "age:35"], truth=truths, min_group=5)
+    assert len(found.groupings) == 3
+    for metric in MEASURES:
+        rows = found.ratios[found.ratios.index.get_level_values("metric") == metric]
+        p, adjusted = (rows[c].dropna().to_numpy() for c in ("p", "p_adjusted"))
+        assert len(p) > 2
+        assert adjusted == pytest.approx(holm(p))
+        assert adjusted.min() == pytest.approx(min(1.0, len(p) * p.min()))
+    tested = found.ratios["p"].notna()
+    told = with_verdicts(found.ratios.assign(p=found.ratios["p"].where(~tested, 0.02)), 5)
+    assert (told["p_adjusted"][tested] > 0.05).all()
+    assert not told["note"].str.contains("lower|higher").any()
+
+
+def test_equal_groups_are_resampled_apart() -> None:
+    """The same figures in both groups: each is drawn by itself, or their ratio would seem certain."""
+    found = audit(plans(["female", "male"] * 40, np.repeat(np.linspace(0.1, 1, 40), 2)), "sex", bootstraps=400)
+    line = row(found.ratios, "sex", "male", "coverage")
+    assert line["ratio"] == pytest.approx(1)
+    assert line["high"] - line["low"] > 0.2
+
+
+def test_a_curve_counts_what_costs_less_than_k() -> None:
+    found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 3 + [1.0] * 3))
+    for group, cost in (("female", 0.5), ("male", 1.0)):
+        line = found.curves[found.curves.index.get_level_values("group") == group]
+        assert line["satisfied"].tolist() == (line["k"] > cost).astype(float).tolist()
+    assert row(found.by_group, "sex", "male")["satisfied"] == 0.0
+
+
+@pytest.mark.parametrize(("least", "tested"), [(40, True), (41, False)])
+def test_a_group_of_just_enough_people_is_tested(least: int, tested: bool) -> None:
+    found = audit(plans(["female", "male"] * 40, np.linspace(0.1, 1, 80)), "sex", min_group=least)
+    line = row(found.ratios, "sex", "male", "coverage")
+    assert (not np.isnan(line["p"])) == tested
+    assert (line["note"] != "too few people") == tested
+    assert any("fewer than 41" in text for text in found.warnings) != tested
 
 
 def test_small_groups_are_shown_and_not_tested() -> None:

@@ -183,5 +183,5 @@ def test_bad_references(reference: dict[str, str], words: str) -> None:
 
 def test_a_reference_is_a_mapping() -> None:
     wrong: Any = "male"
-    with pytest.raises(SettingError, match="must map a column to a group.*not 'male'"):
+    with pytest.raises(SettingError, match=r"must map a column to a group.*not 'male'"):
         references_of(groupings_of(PEOPLE, SCHEMA, "sex"), np.ones(4, np.bool_), wrong)

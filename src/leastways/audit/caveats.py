@@ -47,9 +47,7 @@ def _small_groups(by_group: pd.DataFrame, least: int) -> Iterator[str]:
         yield f"By {grouping}: fewer than {least} refused people, too few to say anything about: {cut(names)}."
 
 
-def _few_concerned(
-    by_group: pd.DataFrame, ratios: pd.DataFrame, names: Mapping[str, str], least: int
-) -> Iterator[str]:
+def _few_concerned(by_group: pd.DataFrame, ratios: pd.DataFrame, names: Mapping[str, str], least: int) -> Iterator[str]:
     """Warn where there are enough refused people, but a measure is of few of them: a cost needs an option."""
     refused = by_group["refused"].to_dict()
     few: dict[tuple[str, str], list[str]] = {}

@@ -106,9 +106,7 @@ def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str
     return pd.DataFrame(columns, index=keys)
 
 
-def ratio_table(
-    grouping: Grouping, reference: int, members: list[dict[str, Member]], chance: Chance
-) -> pd.DataFrame:
+def ratio_table(grouping: Grouping, reference: int, members: list[dict[str, Member]], chance: Chance) -> pd.DataFrame:
     """Return a row per group and measure: its ratio to the reference group's, the interval, and the p-value.
 
     Groups are tested where the measure concerns enough people of both: of a hundred refused, two may have a cost.

@@ -65,7 +65,9 @@ class Figures:
     pairs: dict[str, Floats]  # [R, 2] by measure
     costs: Floats | None  # [T, R] of the cheapest option, under each hidden cost function
     best: Floats | None  # [T, R] of the cheapest accepted state, by the oracle; the option's where that was not settled
-    unsettled: dict[str, Floats]  # [R] by measure: under how many of the T cost functions the oracle's answer is missing
+    unsettled: dict[
+        str, Floats
+    ]  # [R] by measure: under how many of the T cost functions the oracle's answer is missing
 
     def shares(self, k: float) -> dict[str, tuple[Floats, Floats]]:
         """Return of coverage and FS@k: what the oracle reaches, and what the search loses of it, [R] each."""

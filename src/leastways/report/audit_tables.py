@@ -142,8 +142,8 @@ def separation_section(audit: Audit) -> str:
     note = (
         "The oracle knows each person's hidden costs and finds the cheapest state that the model accepts. What even it "
         "cannot give a group is due to the model, to what the schema lets people change, and to the costs, and no "
-        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap. Not settled: where the "
-        "oracle stopped too early to say, what the search reached counts as the best possible."
+        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap. Not settled: where "
+        "the oracle stopped too early to say, what the search reached counts as the best possible."
     )
     return f"<section><h2>The model, or the search?</h2><p>{note}</p>{''.join(parts)}</section>"
 
