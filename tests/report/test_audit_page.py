@@ -152,6 +152,18 @@ def test_pictures_show_the_figures(audit: Audit) -> None:
         ET.fromstring(picture.svg())
 
 
+def test_many_groups_stand_in_several_tables() -> None:
+    """Paper does not scroll: no table of changes is wider than a page, and no group is left out."""
+    made, _ = drawn(women=60, men=60)
+    found = audit_plans(made, ["sex", "age"], bootstraps=20, permutations=20, min_group=5)
+    section = audit_html(found, pictures={}).split("By sex × age</h2>")[1].split("<details>")[1].split("</details>")[0]
+    tables = section.split("<table")[1:]
+    assert len(tables) == 2
+    assert all(table.count('scope="col"') <= 7 for table in tables)
+    for group in found.grouping("sex × age").index:
+        assert section.count(f">{group}</th>") == 1
+
+
 def test_small_groups_are_not_drawn_as_curves(audit: Audit) -> None:
     pytest.importorskip("matplotlib")
     (axes,) = cost_curves(audit, "<origin>").figure.axes

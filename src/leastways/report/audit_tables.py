@@ -19,6 +19,7 @@ from leastways.audit.words import (
 )
 
 MAX_UNSERVED = 200
+GROUPS_ABREAST = 6  # groups side by side in one table
 
 
 def grouping_section(audit: Audit, name: str, pictures: str = "") -> str:
@@ -81,19 +82,26 @@ def _changes(audit: Audit, name: str) -> str:
     table = audit.changes[audit.changes.index.get_level_values("grouping") == name].droplevel("grouping")
     groups = list(dict.fromkeys(table.index.get_level_values("group")))
     shares = table.to_dict("index")
-    rows = []
-    for feature in dict.fromkeys(table.index.get_level_values("feature")):
-        pairs = [shares[group, feature] for group in groups]
-        if any(pair["options"] > 0 for pair in pairs):
-            cells = [f"{_percent(p['options'])}<small>{_percent(p['people'])} of people</small>" for p in pairs]
-            rows.append(_row(audit.settings["features"].get(feature, feature), cells))
-    if not rows:
+    asked = [
+        feature
+        for feature in dict.fromkeys(table.index.get_level_values("feature"))
+        if any(shares[group, feature]["options"] > 0 for group in groups)
+    ]
+    if not asked:
         return ""
     caption = (
         "Share of a group's options that ask it; below, share of the people with options whom at least one asks it."
     )
-    inner = _table(["Asked to change", *map(str, groups)], rows, f"Changes by {name}", caption)
-    return f"<details><summary>What people are asked to change, as a table</summary>{inner}</details>"
+    tables = []
+    for first in range(0, len(groups), GROUPS_ABREAST):  # paper does not scroll: a table is no wider than a page
+        some, rows = groups[first : first + GROUPS_ABREAST], []
+        for feature in asked:
+            pairs = [shares[group, feature] for group in some]
+            cells = [f"{_percent(p['options'])}<small>{_percent(p['people'])} of people</small>" for p in pairs]
+            rows.append(_row(audit.settings["features"].get(feature, feature), cells))
+        label = f"Changes by {name}" + (f", {first // GROUPS_ABREAST + 1}" if first else "")
+        tables.append(_table(["Asked to change", *map(str, some)], rows, label, "" if first else caption))
+    return f"<details><summary>What people are asked to change, as a table</summary>{''.join(tables)}</details>"
 
 
 def _percent(share: float) -> str:
