@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastways as lw
-from leastways.audit import Audit, audit_plans
+from leastways.audit import Audit, audit_plans, curves
+from leastways.audit.compare import with_verdicts
 from leastways.audit.figures import MEASURES
+from leastways.audit.resample import holm
 from leastways.errors import DataError, SettingError
 from leastways.metrics import disparate_impact_ratio, fraction_satisfied
 from leastways.plans import RecoursePlans
@@ -113,6 +115,25 @@ def test_the_same_as_the_metrics_on_real_plans() -> None:
     assert "sex" not in found.changes.index.get_level_values("feature")
 
 
+def test_the_curve_of_very_many_people_is_that_of_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, truths = drawn(women=150, men=150)
+    slow = audit(made, "sex", truth=truths, bootstraps=500)
+    monkeypatch.setattr(curves, "LARGE", 100)
+    quick = audit(made, "sex", truth=truths, bootstraps=500)
+    assert quick.curves["satisfied"].to_numpy() == pytest.approx(slow.curves["satisfied"].to_numpy())
+    for end in ("low", "high"):
+        assert quick.curves[end].to_numpy() == pytest.approx(slow.curves[end].to_numpy(), abs=0.025)
+    assert (quick.curves["high"] - quick.curves["low"]).max() > 0.1
+
+
+def test_a_large_k_does_not_make_an_endless_curve() -> None:
+    found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 6), k=1e6)
+    line = found.curves[found.curves.index.get_level_values("group") == "male"]
+    assert len(line) <= 501
+    assert line["k"].max() >= 1e6
+    assert row(found.by_group, "sex", "male")["satisfied"] == 1.0
+
+
 def test_changes_by_hand() -> None:
     found = audit(plans(SIX, [1] * 6, options=[1, 2, 0, 1, 1, 2]), "sex")
     assert some(found.changes, ("sex", "female", "age"), ["people", "options"]) == [1.0, 1.0]
@@ -134,6 +155,48 @@ def test_a_difference_and_none(whole: Audit) -> None:
     assert (whole.ratios["p_adjusted"].dropna() >= whole.ratios["p"].dropna()).all()
 
 
+def test_p_values_are_adjusted_for_all_groups_of_all_groupings() -> None:
+    """The family is a measure's comparisons in the whole audit, not those of one grouping; and verdicts heed it."""
+    made, truths = drawn()
+    found = audit(made, ["sex", "age:35"], truth=truths, min_group=5)
+    assert len(found.groupings) == 3
+    for metric in MEASURES:
+        rows = found.ratios[found.ratios.index.get_level_values("metric") == metric]
+        p, adjusted = (rows[c].dropna().to_numpy() for c in ("p", "p_adjusted"))
+        assert len(p) > 2
+        assert adjusted == pytest.approx(holm(p))
+        assert adjusted.min() == pytest.approx(min(1.0, len(p) * p.min()))
+    tested = found.ratios["p"].notna()
+    told = with_verdicts(found.ratios.assign(p=found.ratios["p"].where(~tested, 0.02)), 5)
+    assert (told["p_adjusted"][tested] > 0.05).all()
+    assert not told["note"].str.contains("lower|higher").any()
+
+
+def test_equal_groups_are_resampled_apart() -> None:
+    """The same figures in both groups: each is drawn by itself, or their ratio would seem certain."""
+    found = audit(plans(["female", "male"] * 40, np.repeat(np.linspace(0.1, 1, 40), 2)), "sex", bootstraps=400)
+    line = row(found.ratios, "sex", "male", "coverage")
+    assert line["ratio"] == pytest.approx(1)
+    assert line["high"] - line["low"] > 0.2
+
+
+def test_a_curve_counts_what_costs_less_than_k() -> None:
+    found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 3 + [1.0] * 3))
+    for group, cost in (("female", 0.5), ("male", 1.0)):
+        line = found.curves[found.curves.index.get_level_values("group") == group]
+        assert line["satisfied"].tolist() == (line["k"] > cost).astype(float).tolist()
+    assert row(found.by_group, "sex", "male")["satisfied"] == 0.0
+
+
+@pytest.mark.parametrize(("least", "tested"), [(40, True), (41, False)])
+def test_a_group_of_just_enough_people_is_tested(least: int, tested: bool) -> None:
+    found = audit(plans(["female", "male"] * 40, np.linspace(0.1, 1, 80)), "sex", min_group=least)
+    line = row(found.ratios, "sex", "male", "coverage")
+    assert (not np.isnan(line["p"])) == tested
+    assert (line["note"] != "too few people") == tested
+    assert any("fewer than 41" in text for text in found.warnings) != tested
+
+
 def test_small_groups_are_shown_and_not_tested() -> None:
     found = audit(plans(["female"] * 5 + ["male"] * 40, [0.5] * 5 + [1.0] * 40), "sex", min_group=10)
     line = row(found.ratios, "sex", "female", "coverage")
@@ -142,6 +205,19 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert line["note"] == "too few people"
     assert found.warnings[1] == "By sex: fewer than 10 refused people, too few to say anything about: female (5)."
     assert "No group is large enough" in found.to_text()
+
+
+def test_a_cost_of_few_people_is_not_tested_however_many_were_refused() -> None:
+    """Fifty women were refused, and two of them have an option: what it costs says nothing about women."""
+    served = [0.0] * 48 + [1.0] * 2 + [1.0] * 60
+    made = plans(["female"] * 50 + ["male"] * 60, served, emc=[np.nan] * 48 + [0.5, 0.51] + [0.5] * 60)
+    found = audit(made, "sex", reference={"sex": "male"}, permutations=400)
+    line = row(found.ratios, "sex", "female", "cost")
+    assert (line["people"], line["reference_people"], line["note"]) == (2, 60, "too few people")
+    assert np.isnan(line["p"])
+    assert "By sex: cost is of fewer than 30 people, too few to say anything about: female (2)." in found.warnings
+    coverage = row(found.ratios, "sex", "female", "coverage")
+    assert (coverage["people"], coverage["note"]) == (50, "lower")
 
 
 def test_too_wide_to_say() -> None:

@@ -66,7 +66,28 @@ def test_few_numbers_are_groups_and_many_are_quartiles() -> None:
     assert np.bincount(found.codes).tolist() == [25] * 4
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=1, max_size=60))
+def test_where_nearly_everybody_has_the_least_number_the_others_are_a_group() -> None:
+    """Most people have no capital gain: the quartiles are all 0."""
+    gains = pd.DataFrame({"gain": [0] * 92 + list(range(100, 900, 100))})
+    (found,) = groupings_of(gains, SCHEMA, "gain")
+    assert found.groups == ("below 100", "100 and above")
+    assert np.bincount(found.codes).tolist() == [92, 8]
+
+
+def test_bounds_are_written_in_full() -> None:
+    pay = pd.DataFrame({"pay": np.arange(100) * 12345.0 + 1e6})
+    assert groupings_of(pay, SCHEMA, "pay")[0].groups[0] == "below 1,308,625"
+    close = pd.DataFrame({"x": 1 + np.arange(100) * 1e-9})
+    assert len(set(groupings_of(close, SCHEMA, "x")[0].groups)) == 4
+
+
+def test_a_row_that_could_not_be_used_may_hold_anything() -> None:
+    odd = pd.DataFrame({"sex": pd.Series(["male", ["male", "female"], None, "male"], dtype=object)})
+    (found,) = groupings_of(odd, SCHEMA, "sex")
+    assert sorted_into(found) == ["male", "['male', 'female']", NOT_STATED, "male"]
+
+
+@given(st.lists(st.one_of(st.none(), st.sampled_from([0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=1, max_size=60))
 def test_every_number_has_one_bin_and_bins_do_not_overlap(values: list[float | None]) -> None:
     column = np.array([np.nan if v is None else v for v in values])
     (found,) = groupings_of(pd.DataFrame({"x": column}), SCHEMA, "x")
@@ -158,3 +179,9 @@ def test_bad_tables_of_groups() -> None:
 def test_bad_references(reference: dict[str, str], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         references_of(groupings_of(PEOPLE, SCHEMA, "sex"), np.ones(4, np.bool_), reference)
+
+
+def test_a_reference_is_a_mapping() -> None:
+    wrong: Any = "male"
+    with pytest.raises(SettingError, match=r"must map a column to a group.*not 'male'"):
+        references_of(groupings_of(PEOPLE, SCHEMA, "sex"), np.ones(4, np.bool_), wrong)

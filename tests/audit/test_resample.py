@@ -63,6 +63,41 @@ def test_all_ways_to_resample_have_the_moments_of_the_bootstrap(
     assert some[:, 0].var() == pytest.approx(without, rel=0.05)
 
 
+def test_sums_over_very_many_people_take_no_longer_and_are_the_same() -> None:
+    """They are drawn from a normal distribution; the moments are those of the bootstrap and of permutations."""
+    values = np.random.default_rng(1).exponential(size=30_000)
+    tally, n, many = Tally.of(pairs(values)), len(values), 20_000
+    drawn = bootstrap_sums(tally, many, generator(0, "many"))
+    assert drawn[:, 1] == pytest.approx(n)
+    assert drawn[:, 0].mean() == pytest.approx(values.sum(), abs=4 * np.sqrt(n * values.var() / many))
+    assert drawn[:, 0].var() == pytest.approx(n * values.var(), rel=0.05)
+    for some in (10_000, 25_000):
+        sums = permuted_sums(tally, some, many, generator(0, "some"))
+        without = some * values.var(ddof=1) * (1 - some / n)
+        assert sums[:, 0].mean() == pytest.approx(some * values.mean(), abs=4 * np.sqrt(without / many))
+        assert sums[:, 0].var() == pytest.approx(without, rel=0.05)
+
+
+@pytest.mark.parametrize("some", [40, 11_960])
+def test_a_few_of_very_many_people(some: int) -> None:
+    values = np.random.default_rng(1).exponential(size=12_000)
+    sums = permuted_sums(Tally.of(pairs(values)), some, 3000, generator(0, "few"))
+    assert (sums[:, 1] == some).all()
+    without = some * values.var(ddof=1) * (1 - some / len(values))
+    assert sums[:, 0].mean() == pytest.approx(some * values.mean(), abs=4 * np.sqrt(without / 3000))
+    assert sums[:, 0].var() == pytest.approx(without, rel=0.12)
+
+
+def test_few_with_very_large_figures_are_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten of 6,000 people have nearly all of the sum: it is far from normal, and must not be drawn so."""
+    values = np.random.default_rng(2).random(6000)
+    values[:10] = 1e4
+    tally = Tally.of(pairs(values))
+    drawn = bootstrap_sums(tally, 1000, generator(0, "skew"))[:, 0]
+    monkeypatch.setattr(resample, "LARGE", 10**9)
+    assert (drawn == bootstrap_sums(tally, 1000, generator(0, "skew"))[:, 0]).all()
+
+
 def test_the_interval_is_that_of_scipy() -> None:
     values = np.random.default_rng(5).exponential(size=60)
     chance = Chance(20_000, 1, 1, 0)

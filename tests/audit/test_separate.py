@@ -65,6 +65,32 @@ def test_parts_add_up_and_the_reference_has_no_gap() -> None:
     assert (found.curves["oracle"] >= found.curves["satisfied"] - 1e-12).all()
 
 
+@pytest.mark.parametrize("women", [[0.5, np.inf], [0.5] * 3, [np.inf] * 3, HALF], ids=["half", "all", "none", "forty"])
+@pytest.mark.parametrize("found", [True, False], ids=["all found", "all lost"])
+def test_no_interval_claims_the_impossible(women: list[float], found: bool) -> None:
+    """A group reaches something between nothing and what the oracle reaches, however small it is."""
+    reached = women if found else [np.inf] * len(women)
+    sex = ["female"] * len(women) + ["male"] * 40
+    made = plans(sex, np.isfinite(reached + OPEN).tolist())
+    settings: dict[str, Any] = {"reference": {"sex": "male"}, "bootstraps": 2000, "permutations": 10}
+    line = row_of(audit_plans(made, "sex", truth=truth(reached + OPEN), oracle=oracle(women + OPEN), **settings))
+    ends = [line[f"{name}_{end}"] for name in ("gap", "model_gap", "search_gap") for end in ("low", "high")]
+    assert min(ends) >= -1
+    assert max(ends) <= 1
+    assert line["gap_low"] <= line["gap"] <= line["gap_high"]
+    most = line["oracle_high"] + 0.12  # what men, all of them served, are thought to lack at most
+    assert line["search_gap_low"] >= -most
+
+
+def test_one_person_alone_has_no_interval() -> None:
+    """Under one of two cost functions: half a person is served, and nobody knows how the next fares."""
+    made = plans(["female"] + ["male"] * 40, [1.0] * 41)
+    hidden, best = [truth([c, *OPEN]) for c in (0.5, np.inf)], [oracle([c, *OPEN]) for c in (0.5, np.inf)]
+    line = row_of(audit_plans(made, "sex", truth=hidden, oracle=best, **QUICK))
+    assert line["oracle"] == 0.5
+    assert np.isnan([line["oracle_low"], line["model_gap_low"], line["gap_high"]]).all()
+
+
 def test_a_real_model_that_refuses_women() -> None:
     """Women of this bank can do nothing about a no; a tiny budget then hurts men and women alike."""
     credit = lw.datasets.load_credit(n=400)
@@ -92,6 +118,8 @@ def test_where_the_oracle_stopped_early() -> None:
     status = pd.Series(["bounded"] * 40 + ["exact"] * 40, dtype="str")
     found = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[0.7] * 40 + OPEN)
     assert row_of(found)["lost"] == 0.0
+    assert row_of(found)["unsettled"] == 0.5  # the twenty women who have no option
+    assert row(found.oracle, "sex", "male", "coverage")["unsettled"] == 0.0
     assert any("before it was sure of coverage in 20 cases" in t for t in found.warnings)
     assert any("sure of FS@1 in 20 cases" in t for t in found.warnings)
     beyond = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[1.0] * 40 + OPEN)

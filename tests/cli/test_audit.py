@@ -78,6 +78,8 @@ def test_a_report_is_not_replaced_unless_told(folder: Path, tmp_path: Path) -> N
         (["--by", "age:x"], "bins are rising numbers"),
         (["--by", "sex", "--reference", "sex"], "write COLUMN=GROUP"),
         (["--by", "sex", "--reference", "sex=men"], "has no group 'men'"),
+        (["--by", "sex", "--reference", "sex=male", "--reference", "sex=female"], "names a column twice: 'sex'"),
+        (["--by", "sex", "--by", "sex"], "names a column twice: 'sex'"),
         (["--by", "sex", "--model", "m:m"], "--model needs --data"),
         (["--by", "sex", "--data", "nowhere.csv"], "no file 'nowhere.csv'"),
         (["--by", "origin", "--groups", "{folder}/origin.csv"], "who are in the plans. Name the column"),
@@ -92,6 +94,16 @@ def test_bad_input(folder: Path, tmp_path: Path, more: list[str], words: str) ->
     assert result.exit_code == 2
     assert words in result.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_people_twice_among_the_attributes(folder: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(folder / "origin.csv")
+    pd.concat([table, table.tail(2)]).to_csv(tmp_path / "twice.csv", index=False)
+    more = ["--by", "origin", "--groups", tmp_path / "twice.csv", "--index", "customer"]
+    result = run("audit", folder / "plans.json", "-o", tmp_path / "r", *QUICK, *more)
+    assert result.exit_code == 2
+    labels = sorted(map(str, table["customer"].tail(2)))
+    assert f"twice or more: {labels[0]!r}, {labels[1]!r}." in result.stderr
 
 
 def test_not_plans(tmp_path: Path) -> None:

@@ -86,6 +86,17 @@ def test_labels_that_json_cannot_keep_are_named() -> None:
         made.to_json()
 
 
+def without(table: str, column: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(plans().to_json())[table]
+    return found | {"columns": [pair for pair in found["columns"] if pair[0] != column]}
+
+
+def with_first(table: str, column: str, value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(plans().to_json())[table]
+    dict(found["columns"])[column]["values"][0] = value
+    return found
+
+
 def edited(**changes: Any) -> str:
     return json.dumps(json.loads(plans().to_json()) | changes)
 
@@ -102,6 +113,11 @@ def edited(**changes: Any) -> str:
         (edited(people=None), "is damaged"),
         (edited(schema="version: 1\n"), "is damaged.*features"),
         (edited(summary={"index": 3}), "is damaged"),
+        (edited(summary=without("summary", "status")), "is damaged.*summary lacks 'status'"),
+        (edited(options=without("options", "best_for")), "is damaged.*options lacks 'best_for'"),
+        (edited(summary=with_first("summary", "status", "lost")), "is damaged.*status 'lost'; allowed: 'found'"),
+        (edited(options=with_first("options", "person", "nobody")), "is damaged.*not among people: 'nobody'"),
+        (edited(people=json.loads(plans().to_json())["options"]), "is damaged.*people has"),
     ],
 )
 def test_what_is_no_plan_is_said_to_be_none(text: str, message: str, tmp_path: Path) -> None:

@@ -74,3 +74,15 @@ def test_under_a_strict_policy_it_looks_the_same(browser: Any, file: Path) -> No
     strict, faults = opened(browser, file.with_name("strict.html"), viewport={"width": 1000, "height": 800})
     assert faults == [file.with_name("audit.css").as_uri()]
     assert strict.locator("figure svg").first.screenshot() == plain.locator("figure svg").first.screenshot()
+
+
+def test_paper_has_what_is_folded_away_on_the_screen(browser: Any, file: Path) -> None:
+    """Nobody can unfold a printed page: the settings and the table of changes must be on it."""
+    tab, _ = opened(browser, file, viewport={"width": 1000, "height": 800})
+    tables = tab.locator("details table")
+    assert tables.count() == 4
+    assert not any(tables.nth(n).is_visible() for n in range(4))
+    tab.emulate_media(media="print")
+    assert all(tables.nth(n).is_visible() for n in range(4))
+    heights = tab.evaluate("[...document.querySelectorAll('details table')].map(x => x.getBoundingClientRect().height)")
+    assert min(heights) > 40

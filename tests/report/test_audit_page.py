@@ -77,6 +77,15 @@ def test_says_what_it_must(page: Page, audit: Audit) -> None:
     assert f"{ratio['low']:.2f} to {ratio['high']:.2f}, p {ratio['p_adjusted']:.3f}" in page.words
 
 
+def test_gaps_of_small_groups_are_marked(audit: Audit) -> None:
+    section = audit_html(audit, pictures={}).split("The model, or the search?")[1].split("</section>")[0]
+    small = (audit.ratios["note"] == "too few people") & audit.ratios.index.get_level_values("metric").isin(
+        ["coverage", "satisfied"]
+    )
+    assert section.count("too few people") == small.sum() > 0
+    assert "Not settled" in section
+
+
 def test_is_self_contained(page: Page) -> None:
     assert not {"link", "script", "img", "iframe", "object", "b"} & {tag for tag, _ in page.tags}
     assert [tag for tag, _ in page.tags].count("style") == 1
@@ -143,6 +152,18 @@ def test_pictures_show_the_figures(audit: Audit) -> None:
         ET.fromstring(picture.svg())
 
 
+def test_many_groups_stand_in_several_tables() -> None:
+    """Paper does not scroll: no table of changes is wider than a page, and no group is left out."""
+    made, _ = drawn(women=60, men=60)
+    found = audit_plans(made, ["sex", "age"], bootstraps=20, permutations=20, min_group=5)
+    section = audit_html(found, pictures={}).split("By sex × age</h2>")[1].split("<details>")[1].split("</details>")[0]
+    tables = section.split("<table")[1:]
+    assert len(tables) == 2
+    assert all(table.count('scope="col"') <= 7 for table in tables)
+    for group in found.grouping("sex × age").index:
+        assert section.count(f">{group}</th>") == 1
+
+
 def test_small_groups_are_not_drawn_as_curves(audit: Audit) -> None:
     pytest.importorskip("matplotlib")
     (axes,) = cost_curves(audit, "<origin>").figure.axes
@@ -178,6 +199,17 @@ def test_files(audit: Audit, tmp_path: Path) -> None:
     before = [path.read_bytes() for path in files]
     write_audit(audit, tmp_path / "new" / "report", title="T")  # replaces them, by the same
     assert [path.read_bytes() for path in files] == before
+
+
+def test_figures_of_an_earlier_audit_do_not_stay(audit: Audit, unserved: Audit, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    before = {path.name for path in write_audit(audit, tmp_path)}
+    mine = [tmp_path / "figures" / name for name in ("notes.svg", "coverage.png", "curves-mine.svg")]
+    for path in mine:
+        path.write_text("x")
+    files = write_audit(unserved, tmp_path)
+    assert {path.name for path in files} < before
+    assert set((tmp_path / "figures").iterdir()) == {*files[2:], *mine}
 
 
 def test_a_place_that_cannot_be_written_to(unserved: Audit, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def warnings_of(
     return [
         *_what_is_missing(settings),
         *_small_groups(by_group, settings["min_group"]),
+        *_few_concerned(by_group, ratios, names, settings["min_group"]),
         *_unsure(ratios, names),
         *_few_permutations(ratios, settings["permutations"]),
         *_cut_short(by_group),
@@ -44,6 +45,17 @@ def _small_groups(by_group: pd.DataFrame, least: int) -> Iterator[str]:
             small.setdefault(grouping, []).append(f"{group} ({n})")
     for grouping, names in small.items():
         yield f"By {grouping}: fewer than {least} refused people, too few to say anything about: {cut(names)}."
+
+
+def _few_concerned(by_group: pd.DataFrame, ratios: pd.DataFrame, names: Mapping[str, str], least: int) -> Iterator[str]:
+    """Warn where there are enough refused people, but a measure is of few of them: a cost needs an option."""
+    refused = by_group["refused"].to_dict()
+    few: dict[tuple[str, str], list[str]] = {}
+    for (grouping, group, metric), n in zip(ratios.index.tolist(), ratios["people"].tolist(), strict=True):
+        if metric in TOLD and 0 < n < least <= refused[grouping, group]:
+            few.setdefault((grouping, names.get(metric, metric)), []).append(f"{group} ({n})")
+    for (grouping, name), groups in few.items():
+        yield f"By {grouping}: {name} is of fewer than {least} people, too few to say anything about: {cut(groups)}."
 
 
 def _unsure(ratios: pd.DataFrame, names: Mapping[str, str]) -> Iterator[str]:

@@ -29,8 +29,8 @@ def change_table(plans: RecoursePlans, grouping: Grouping) -> pd.DataFrame:
     who = plans.summary.index.get_indexer(pd.Index(changes["person"]))
     what = pd.Index(features).get_indexer(pd.Index(changes["feature"]))
     asked = np.bincount(grouping.codes[who] * F + what, minlength=G * F).reshape(G, F)
-    once = np.unique(np.stack([who, what]), axis=1)
-    people = np.bincount(grouping.codes[once[0]] * F + once[1], minlength=G * F).reshape(G, F)
+    once = np.unique(who * F + what)  # each person and feature
+    people = np.bincount(grouping.codes[once // F] * F + once % F, minlength=G * F).reshape(G, F)
     keys = pd.MultiIndex.from_product(
         [[grouping.name], grouping.groups, features], names=["grouping", "group", "feature"]
     )

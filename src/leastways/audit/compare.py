@@ -69,7 +69,7 @@ def drawn_values(tally: Tally, share: bool, resamples: int, random: np.random.Ge
     return np.asarray(sums[:, 0] / sums[:, 1], dtype=np.float64)
 
 
-def drawn_share(hits: int, n: int, resamples: int, random: np.random.Generator) -> Floats:
+def drawn_share(hits: float, n: float, resamples: int, random: np.random.Generator) -> Floats:
     """Return draws from Jeffreys' posterior of a share."""
     return np.asarray(random.beta(hits + 0.5, n - hits + 0.5, resamples), dtype=np.float64)
 
@@ -106,10 +106,11 @@ def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str
     return pd.DataFrame(columns, index=keys)
 
 
-def ratio_table(
-    grouping: Grouping, reference: int, members: list[dict[str, Member]], refused: list[int], chance: Chance
-) -> pd.DataFrame:
-    """Return a row per group and measure: its ratio to the reference group's, the interval, and the p-value."""
+def ratio_table(grouping: Grouping, reference: int, members: list[dict[str, Member]], chance: Chance) -> pd.DataFrame:
+    """Return a row per group and measure: its ratio to the reference group's, the interval, and the p-value.
+
+    Groups are tested where the measure concerns enough people of both: of a hundred refused, two may have a cost.
+    """
     base, records = members[reference], []
     for g, group in enumerate(grouping.groups):
         for name, mine in members[g].items():
@@ -119,12 +120,15 @@ def ratio_table(
             if g != reference:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     low, high = interval(mine.draws / other.draws, ratio)
-                if min(refused[g], refused[reference]) >= chance.min_group and not np.isnan(mine.value - other.value):
+                if min(mine.tally.n, other.tally.n) >= chance.min_group:
                     p = _p_value(mine.tally, other.tally, chance, grouping.name, group, name)
-            records.append((mine.value, other.value, ratio, low, high, p))
+            people = (mine.tally.n, other.tally.n)
+            records.append((*people, mine.value, other.value, ratio, low, high, p))
     keys = [(grouping.name, group, name) for group in grouping.groups for name in members[0]]
-    columns = ["value", "reference_value", "ratio", "low", "high", "p"]
+    counts = ["people", "reference_people"]
+    columns = [*counts, "value", "reference_value", "ratio", "low", "high", "p"]
     table = pd.DataFrame(records, pd.MultiIndex.from_tuples(keys, names=list(RATIO_KEYS)), columns, dtype=np.float64)
+    table = table.astype(dict.fromkeys(counts, np.int64))
     table.insert(0, "reference", pd.Series(grouping.groups[reference], index=table.index, dtype="str"))
     return table
 
@@ -133,18 +137,17 @@ def _p_value(mine: Tally, other: Tally, chance: Chance, *words: str) -> float:
     return p_value(mine + other, mine, chance.permutations, generator(chance.random_state, "permutation", *words))
 
 
-def with_verdicts(ratios: pd.DataFrame, by_group: pd.DataFrame, min_group: int) -> pd.DataFrame:
+def with_verdicts(ratios: pd.DataFrame, min_group: int) -> pd.DataFrame:
     """Correct the p-values, all groups of all groupings together for each measure, and say what they mean."""
     table = ratios.copy()
     table["p_adjusted"] = np.nan
     for name in MEASURES:
         rows = table.index.get_level_values("metric") == name
         table.loc[rows, "p_adjusted"] = holm(table.loc[rows, "p"].to_numpy(np.float64))
-    refused = by_group["refused"].to_dict()
     notes = []
-    for (grouping, group, _), row in zip(table.index, table.to_dict("records"), strict=True):
-        people = min(refused[grouping, group], refused[grouping, row["reference"]])
-        notes.append(REFERENCE if group == row["reference"] else _verdict(row, people < min_group))
+    for (_, group, _), row in zip(table.index, table.to_dict("records"), strict=True):
+        few = min(row["people"], row["reference_people"]) < min_group
+        notes.append(REFERENCE if group == row["reference"] else _verdict(row, few))
     return table.assign(note=pd.Series(notes, index=table.index, dtype="str"))
 
 

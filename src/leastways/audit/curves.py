@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -9,19 +11,21 @@ from numpy.typing import NDArray
 from leastways.audit.compare import Chance
 from leastways.audit.figures import Figures
 from leastways.audit.groups import Grouping
-from leastways.audit.resample import LEVEL, Floats, Tally, bootstrap_sums, generator
+from leastways.audit.resample import LARGE, LEVEL, Floats, Tally, bootstrap_sums, generator
 
 STEP, SHORTEST, LONGEST = 0.02, 1.5, 3.0
+MOST_POINTS = 500  # of a curve; a larger k widens the steps
 MOST_RESAMPLES = 500  # the ends of a band are read off a picture, at a hundred points
 CURVE = ("k", "satisfied", "low", "high", "oracle")
 
 
 def curve_grid(costs: Floats, k: float) -> Floats:
-    """Return the costs to draw a curve at: from 0 to where nearly everybody is, or to `LONGEST`; 1 is among them."""
+    """Return the costs to draw a curve at: from 0 to where nearly everybody is, or to `LONGEST`."""
     finite = costs[np.isfinite(costs)]
     most = float(np.quantile(finite, 0.99)) if len(finite) else SHORTEST
     last = max(SHORTEST, min(most, LONGEST), k)
-    return np.asarray(np.round(np.arange(int(np.ceil(last / STEP - 1e-9)) + 1) * STEP, 10), dtype=np.float64)
+    step = STEP * np.ceil(last / STEP / MOST_POINTS)
+    return np.asarray(np.round(np.arange(int(np.ceil(last / step - 1e-9)) + 1) * step, 10), dtype=np.float64)
 
 
 def curve_table(figures: Figures, grouping: Grouping, grid: Floats, chance: Chance) -> pd.DataFrame:
@@ -35,7 +39,7 @@ def curve_table(figures: Figures, grouping: Grouping, grid: Floats, chance: Chan
             continue
         best = np.full(len(grid), np.nan)
         if figures.best is not None:
-            best = _curves(_reached_at(figures.best[:, mine], grid), len(grid)).mean(axis=0)
+            best = _moments(_reached_at(figures.best[:, mine], grid), len(grid))[0]
         value, low, high = _with_interval(figures.costs[:, mine], grid, chance, grouping.name, group)
         columns = dict(zip(CURVE, (grid, value, low, high, best), strict=True))
         keys = pd.MultiIndex.from_tuples([(grouping.name, group)] * len(grid), names=["grouping", "group"])
@@ -51,13 +55,38 @@ def no_curves() -> pd.DataFrame:
 
 def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:
     """Return a group's curve and its ends at each k, from resamples of its people."""
-    tally = Tally.of(_reached_at(costs, grid).astype(np.float64))
+    reached = _reached_at(costs, grid)
+    if len(reached) >= LARGE:
+        return _normal_interval(reached, len(grid))
+    tally = Tally.of(reached.astype(np.float64))
     curves = Tally(_curves(tally.rows.astype(np.int64), len(grid)), tally.counts)
     value = curves.sums / tally.n
     resamples = min(chance.bootstraps, MOST_RESAMPLES)
     draws = bootstrap_sums(curves, resamples, generator(chance.random_state, "curve", *words)) / tally.n
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return value, np.minimum(low, value), np.maximum(high, value)
+
+
+def _normal_interval(reached: NDArray[np.int64], points: int) -> tuple[Floats, Floats, Floats]:
+    """Return the same for very many people: a share's interval is then as good as normal, and needs no resample."""
+    mean, square = _moments(reached, points)
+    half = NormalDist().inv_cdf((1 + LEVEL) / 2) * np.sqrt(np.maximum(square - mean**2, 0.0) / len(reached))
+    return mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0)
+
+
+def _moments(reached: NDArray[np.int64], points: int) -> tuple[Floats, Floats]:
+    """Return the means of people's curves and of their squares, without holding every curve.
+
+    A person's share at a point is j of T where j of their functions are below it. Squared, that is the sum of
+    2 i - 1 over i up to j, over T squared; and the i-th function in rising order is below where j is at least i.
+    """
+    n, T = reached.shape
+    mean, square = np.zeros(points), np.zeros(points)
+    for i, column in enumerate(np.sort(reached, axis=1).T, start=1):
+        below = np.cumsum(np.bincount(column, minlength=points + 1)[:points]) / n
+        mean += below / T
+        square += (2 * i - 1) * below / T**2
+    return mean, square
 
 
 def _reached_at(costs: Floats, grid: Floats) -> NDArray[np.int64]:

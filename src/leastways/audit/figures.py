@@ -65,7 +65,9 @@ class Figures:
     pairs: dict[str, Floats]  # [R, 2] by measure
     costs: Floats | None  # [T, R] of the cheapest option, under each hidden cost function
     best: Floats | None  # [T, R] of the cheapest accepted state, by the oracle; the option's where that was not settled
-    unsettled: dict[str, int]  # by measure: for how many of R x T the oracle's answer is missing
+    unsettled: dict[
+        str, Floats
+    ]  # [R] by measure: under how many of the T cost functions the oracle's answer is missing
 
     def shares(self, k: float) -> dict[str, tuple[Floats, Floats]]:
         """Return of coverage and FS@k: what the oracle reaches, and what the search loses of it, [R] each."""
@@ -127,12 +129,12 @@ def _hidden_costs(plans: RecoursePlans, truth: SimulatedPeople, refused: NDArray
 
 def _best(
     costs: Floats, labels: pd.Index[Any], oracles: Sequence[pd.DataFrame], k: float
-) -> tuple[Floats, dict[str, int]]:
+) -> tuple[Floats, dict[str, Floats]]:
     """Return the least costs there are. Where the oracle stopped early, what the search reached stands for them."""
     if len(oracles) != len(costs):
         raise SettingError(f"oracle must hold a table for each of the {len(costs)} truths, not {len(oracles)}.")
     best = np.empty_like(costs)
-    missing = {"coverage": 0, "satisfied": 0}
+    missing = {name: np.zeros(len(labels)) for name in ("coverage", "satisfied")}
     for t, table in enumerate(oracles):
         rows = _oracle_rows(table, labels)
         cost, bound = rows["cost"].to_numpy(np.float64), rows["bound"].to_numpy(np.float64)
@@ -144,8 +146,8 @@ def _best(
                 "is; this oracle is of other hidden cost functions, another model or another threshold."
             )
         best[t] = np.where(known, np.minimum(cost, costs[t]), costs[t])
-        missing["coverage"] += int((~known & np.isinf(costs[t])).sum())
-        missing["satisfied"] += int((~known & (costs[t] >= k) & (bound < k)).sum())
+        missing["coverage"] += ~known & np.isinf(costs[t])
+        missing["satisfied"] += ~known & (costs[t] >= k) & (bound < k)
     return best, missing
 
 

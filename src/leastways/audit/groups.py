@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -61,6 +61,8 @@ def references_of(
     groupings: Sequence[Grouping], refused: NDArray[np.bool_], reference: Mapping[str, Any] | None
 ) -> list[int]:
     """Return the place of each grouping's reference group: the one that was named, or the one with most refused."""
+    if reference is not None and not isinstance(reference, Mapping):
+        raise SettingError(f"reference must map a column to a group, such as {{'sex': 'male'}}, not {reference!r}.")
     given = {str(column): str(plain(value)) for column, value in (reference or {}).items()}
     single = {g.name: g for g in groupings if len(g.columns) == 1}
     for column, value in given.items():
@@ -143,20 +145,30 @@ def _binned(name: str, numbers: NDArray[np.float64], edges: list[float] | None) 
     known = ~np.isnan(numbers)
     if edges is None:
         shares = np.arange(1, QUANTILES) / QUANTILES
+        distinct = np.unique(numbers[known])
         edges = np.unique(np.quantile(numbers[known], shares, method="higher")).tolist()
-        edges = [edge for edge in edges if edge > numbers[known].min()]
-    ends = [f"{edge:,.6g}" for edge in edges]
+        # where nearly everybody has the least value (no capital gain), the others are the other group
+        edges = [edge for edge in edges if edge > distinct[0]] or [float(distinct[1])]
+    ends = _bounds_text(edges)
     between = [f"{low} to below {high}" for low, high in pairwise(ends)]
     names = [f"below {ends[0]}", *between, f"{ends[-1]} and above"]
     codes = np.where(known, np.searchsorted(edges, numbers, side="right"), len(names))
     return _present(name, [*names, NOT_STATED], codes)
 
 
+def _bounds_text(edges: list[float]) -> list[str]:
+    """Write the bounds of bins, as short as tells them apart."""
+    texts = [f"{edge:,.0f}" if edge.is_integer() else f"{edge:,.6g}" for edge in edges]
+    return texts if len(set(texts)) == len(texts) else [repr(edge) for edge in edges]
+
+
 def _by_value(name: str, column: pd.Series[Any], order: list[Any] | None) -> Grouping:
     """Sort people by the text of a value, in the schema's order or the column's own, else rising."""
     if order is None and isinstance(column.dtype, pd.CategoricalDtype):
         order = column.cat.categories.tolist()
-    given = column.dropna().unique().tolist()
+    missing = column.isna().to_numpy()
+    values = [_hashable(value) for value in column.tolist()]
+    given = list(dict.fromkeys(value for value, gone in zip(values, missing, strict=True) if not gone))
     if order is None:
         numbers = all(isinstance(plain(value), int | float) for value in given)
         order = sorted(given) if numbers else sorted(given, key=str)
@@ -167,11 +179,16 @@ def _by_value(name: str, column: pd.Series[Any], order: list[Any] | None) -> Gro
             "use a coarser column, or bins for numbers (such as age:25,40,60)."
         )
     place = {text: i for i, text in enumerate(names)}
-    missing = column.isna().to_numpy()
-    texts = [NOT_STATED if gone else _text(value) for value, gone in zip(column.tolist(), missing, strict=True)]
     place.setdefault(NOT_STATED, len(names))
-    codes = np.array([place[text] for text in texts], dtype=np.int64)
-    return _present(name, list(place), codes)
+    of_value = {value: place[_text(value)] for value in given}
+    none = place[NOT_STATED]
+    codes = [none if gone else of_value[value] for value, gone in zip(values, missing, strict=True)]
+    return _present(name, list(place), np.array(codes, dtype=np.int64))
+
+
+def _hashable(value: Any) -> Any:
+    """Return the value, or its text: a row that could not be used may hold anything, a list say."""
+    return value if isinstance(value, Hashable) else str(value)
 
 
 def _text(value: Any) -> str:

@@ -43,10 +43,11 @@ class Audit:
         The same for everybody, in one row.
     ratios : DataFrame
         Index grouping, group, metric. The group's value over its reference group's (the disparate impact ratio):
-        reference, value, reference_value, ratio, low, high, p (permutation test), p_adjusted (Holm, over all groups of
-        a metric), note. Notes: `lower` and `higher` (adjusted p below 0.05), `slightly` so where the whole interval
-        lies within 0.8 to 1.25; `no large difference` (none shown, and the interval lies within these),
-        `cannot say` (it does not), `too few people` (not tested), `undefined`, `reference`.
+        reference, people and reference_people (how many the metric is of), value, reference_value, ratio, low, high, p
+        (permutation test), p_adjusted (Holm, over all groups of a metric), note. Notes: `lower` and `higher` (adjusted
+        p below 0.05), `slightly` so where the whole interval lies within 0.8 to 1.25; `no large difference` (none
+        shown, and the interval lies within these), `cannot say` (it does not), `too few people` (not tested),
+        `undefined`, `reference`.
     curves : DataFrame
         Index grouping, group. FS@k by cost k: k, satisfied, low, high, oracle. Empty without hidden cost functions.
     changes : DataFrame
@@ -57,7 +58,8 @@ class Audit:
     oracle : DataFrame or None
         Index grouping, group, metric. The best possible beside what was reached: value, oracle, lost (their
         difference), reached (their ratio), and the gap to the reference group in two parts that add up: model_gap,
-        which no search could close, and search_gap; each with its interval.
+        which no search could close, and search_gap; each with its interval; unsettled (share of the group's cases,
+        people times hidden cost functions, in which the oracle stopped too early to say).
     warnings : list of str
         What the figures cannot say, and why.
     settings : dict

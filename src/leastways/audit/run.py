@@ -104,10 +104,11 @@ def audit_plans(
         "features": {f.name: f.wording for f in plans.schema.features},
         "plans": {name: plans.settings.get(name) for name in _OF_PLANS},
     }
+    unsettled = {name: int(cases.sum()) for name, cases in figures.unsettled.items()}
     return Audit(
         **tables,
         unserved=unserved_table(plans, figures, groupings),
-        warnings=warnings_of(tables["by_group"], tables["ratios"], figures.unsettled, settings),
+        warnings=warnings_of(tables["by_group"], tables["ratios"], unsettled, settings),
         settings=settings,
     )
 
@@ -128,8 +129,7 @@ def _compared(
         for done, (grouping, base) in enumerate(zip(groupings, references, strict=True)):
             members = members_of(figures, grouping, chance)
             parts["by_group"].append(group_table(plans, grouping, members))
-            refused = parts["by_group"][-1]["refused"].tolist()
-            parts["ratios"].append(ratio_table(grouping, base, members, refused, chance))
+            parts["ratios"].append(ratio_table(grouping, base, members, chance))
             parts["changes"].append(change_table(plans, grouping))
             if grid is not None:
                 parts["curves"].append(curve_table(figures, grouping, grid, chance))
@@ -143,7 +143,7 @@ def _compared(
     return {
         "by_group": by_group,
         "overall": overall,
-        "ratios": with_verdicts(pd.concat(parts["ratios"]), by_group, chance.min_group),
+        "ratios": with_verdicts(pd.concat(parts["ratios"]), chance.min_group),
         "changes": pd.concat(parts["changes"]),
         "curves": pd.concat(parts["curves"]) if parts["curves"] else no_curves(),
         "oracle": pd.concat(parts["oracle"]) if parts["oracle"] else None,

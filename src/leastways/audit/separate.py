@@ -19,6 +19,7 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
     ``value = oracle - lost``, so the gap to the reference group is the oracle's gap (the model's: no search could
     close it) and the difference in what the search loses (the search's). They add up.
     """
+    assert figures.best is not None
     codes = grouping.codes[figures.places]
     records, keys = [], []
     for name, (best, lost) in figures.shares(k).items():
@@ -28,7 +29,9 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
         ]
         for g, group in enumerate(grouping.groups):
             keys.append((grouping.name, group, name))
-            records.append(_record(groups[g], groups[reference], g == reference))
+            cases = figures.unsettled[name][codes == g] / len(figures.best)
+            unsettled = {"unsettled": float(cases.mean()) if len(cases) else float("nan")}
+            records.append(_record(groups[g], groups[reference], g == reference) | unsettled)
     index = pd.MultiIndex.from_tuples(keys, names=list(RATIO_KEYS))
     return pd.DataFrame(records, index=index)
 
@@ -40,15 +43,16 @@ def _drawn(pairs: Floats, chance: Chance, *words: str) -> tuple[_Draws, _Draws]:
         return nothing, nothing
     random = generator(chance.random_state, "oracle", *words)
     tally = Tally.of(pairs)
-    n, means = tally.n, tally.sums / tally.n
-    draws = bootstrap_sums(tally, chance.bootstraps, random) / n
-    out: list[_Draws] = []
-    for column, mean in enumerate(means):
-        mine = draws[:, column]
-        if mean in (0.0, 1.0):  # nothing to resample: see compare.drawn_values
-            mine = drawn_share(round(mean * n), n, chance.bootstraps, random)
-        out.append((float(mean), mine))
-    return out[0], out[1]
+    n = tally.n
+    best, lost = (tally.sums / n).tolist()
+    bests, losses = (bootstrap_sums(tally, chance.bootstraps, random) / n).T
+    if best in (0.0, 1.0):  # nothing to resample: see compare.drawn_values
+        bests = drawn_share(best * n, n, chance.bootstraps, random)
+    elif n < 2:
+        bests = np.full(chance.bootstraps, np.nan)
+    if lost in (0.0, best):  # the same of what there was to lose
+        losses = bests * drawn_share(lost * n, best * n, chance.bootstraps, random)
+    return (best, bests), (lost, np.minimum(losses, bests))  # nobody loses more than there is
 
 
 def _record(group: tuple[_Draws, _Draws], base: tuple[_Draws, _Draws], is_base: bool) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,12 +138,15 @@ def _check_folder(folder: Path, force: bool) -> None:
 
 
 def _references(said: Any) -> dict[str, str]:
-    from leastways.errors import SettingError
+    from leastways.errors import SettingError, listed
 
     pairs = [text.partition("=") for text in said]
     for column, equals, group in pairs:
         if not equals or not column or not group:
             raise SettingError(f"--reference {column + equals + group!r}: write COLUMN=GROUP, such as sex=male.")
+    twice = sorted(column for column, n in Counter(column for column, _, _ in pairs).items() if n > 1)
+    if twice:
+        raise SettingError(f"--reference names a column twice: {listed(twice)}; one group each.")
     return {column: group for column, _, group in pairs}
 
 
@@ -155,7 +159,7 @@ def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame
     texts = [str(plain(label)) for label in table.index]
     places = {text: place for place, text in enumerate(texts)}
     if len(places) < len(texts):
-        twice = sorted({text for text in texts if texts.count(text) > 1})
+        twice = sorted(text for text, n in Counter(texts).items() if n > 1)
         raise DataError(f"{str(path)!r} has people twice or more: {listed(twice)}.")
     wanted = [str(plain(label)) for label in plans.summary.index]
     missing = [text for text in wanted if text not in places]

@@ -307,6 +307,26 @@ class RecoursePlans:
         try:
             names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if n in data)]
             frames = {n: frame_from_json(data[n]) for n in names}
-            return cls(Schema.from_yaml(data["schema"]), settings=data["settings"], **frames)
+            schema = Schema.from_yaml(data["schema"])
+            _check_frames(schema, frames)
+            return cls(schema, settings=data["settings"], **frames)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{where} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _check_frames(schema: Schema, frames: Mapping[str, pd.DataFrame]) -> None:
+    """Raise where tables of a file lack a column, or are not of the same people: a file edited by hand, say."""
+    needed = {"people": schema.names, "summary": SUMMARY, "options": ("person", "option", *schema.names, *FIGURES)}
+    for name, columns in needed.items():
+        lacking = [column for column in columns if column not in frames[name].columns]
+        if lacking:
+            raise ValueError(f"{name} lacks {listed(lacking)}")
+    people, summary = frames["people"].index, frames["summary"].index
+    if not people.equals(summary):
+        raise ValueError(f"people has {len(people)} rows and summary {len(summary)}, or they name other people")
+    strange = [status for status in frames["summary"]["status"].unique().tolist() if status not in STATUSES]
+    if strange:
+        raise ValueError(f"summary has the status {listed(strange)}; allowed: {listed(list(STATUSES))}")
+    unknown = pd.Index(frames["options"]["person"].unique()).difference(people, sort=False)
+    if len(unknown):
+        raise ValueError(f"options has people who are not among people: {listed(unknown.tolist())}")

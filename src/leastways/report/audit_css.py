@@ -36,6 +36,8 @@ section > .pictures { margin-top: 1.6rem; }
   table.groups { font-size: .82rem; }
   table.groups td { min-width: 0; }
   .findings { break-inside: avoid; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  summary { list-style: none; }
 }
 """
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import secrets
 from itertools import chain
 from pathlib import Path
@@ -11,18 +12,20 @@ from leastways._extras import require
 from leastways.audit import Audit
 from leastways.errors import DataError
 from leastways.report.audit_html import TITLE, audit_html
-from leastways.report.audit_plots import draw_audit
+from leastways.report.audit_plots import KINDS, draw_audit
 from leastways.report.plots import Picture, can_draw
 from leastways.report.svg import STYLE
 
 PAGE, DATA, FIGURES = "report.html", "audit.json", "figures"
+_FIGURE = re.compile(rf"({'|'.join(KINDS)})-\d+(-[a-z0-9-]+)?\.(svg|png)")
 
 
 def write_audit(audit: Audit, folder: str | Path, *, title: str = TITLE) -> list[Path]:
     """Write `report.html`, `audit.json`, and each figure as .svg and .png under `figures`; returns the paths.
 
-    The folder is made if it is not there; files of these names are replaced. Everything is made before the first file
-    is written, and each is written whole or not at all. Without matplotlib there are no figures, and the page says so.
+    The folder is made if it is not there; files of these names are replaced, and figures of an earlier audit that this
+    one does not have are removed, so that nobody takes them for its own. Everything is made before the first file is
+    written, and each is written whole or not at all. Without matplotlib there are no figures, and the page says so.
     """
     folder = Path(folder)
     pictures = draw_audit(audit) if can_draw() else {}
@@ -35,7 +38,15 @@ def write_audit(audit: Audit, folder: str | Path, *, title: str = TITLE) -> list
             files[folder / FIGURES / f"{picture.name}.{kind}"] = _drawn(picture, kind)
     for path, content in files.items():
         _write(path, content)
+    for path in _earlier(folder / FIGURES):
+        if path not in files:
+            path.unlink(missing_ok=True)
     return list(files)
+
+
+def _earlier(folder: Path) -> list[Path]:
+    """Return the files that have the name of an audit's figure."""
+    return [path for path in folder.glob("*-*.*") if _FIGURE.fullmatch(path.name)]
 
 
 def _drawn(picture: Picture, kind: str) -> bytes:

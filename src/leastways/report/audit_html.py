@@ -134,8 +134,8 @@ def _meaning(audit: Audit) -> str:
             "Verdicts",
             "Lower, higher: adjusted p below 0.05; slightly, if the whole interval lies within 0.8 to 1.25. No "
             "large difference: none is shown, and the interval lies within these. Cannot say: none is shown, but the "
-            "interval does not exclude a large one. Too few people: fewer than "
-            f"{audit.settings['min_group']}, not tested.",
+            "interval does not exclude a large one. Too few people: the figure is of fewer than "
+            f"{audit.settings['min_group']} people, here or in the reference group, and not tested.",
         ),
         *((f"Status {name}", f"{capital(text)}.") for name, text in STATUSES.items()),
     ]

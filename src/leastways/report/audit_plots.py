@@ -19,6 +19,7 @@ from leastways.report.svg import FAINT, INK, LINES, ONE, STYLE, TWO
 MAX_LINES, MAX_BARS, MAX_COLUMNS, MAX_ROWS = len(LINES), 24, 9, 24
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.2, 1.5), (6, 2, 1.2, 2), (3, 1, 1, 1, 1, 1), (8, 3))
 _WIDTH = 5.4
+KINDS = ("coverage", "curves", "changes")  # how the names of pictures begin
 
 
 def draw_audit(audit: Audit) -> dict[str, list[Picture]]:

@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from leastways.audit import Audit
-from leastways.audit.compare import HIGHER, LOWER, REFERENCE, SAME
+from leastways.audit.compare import HIGHER, LOWER, REFERENCE, SAME, TOO_FEW
 from leastways.audit.figures import MEASURES
 from leastways.audit.words import (
     measure_name,
@@ -19,6 +19,7 @@ from leastways.audit.words import (
 )
 
 MAX_UNSERVED = 200
+GROUPS_ABREAST = 6  # groups side by side in one table
 
 
 def grouping_section(audit: Audit, name: str, pictures: str = "") -> str:
@@ -81,19 +82,26 @@ def _changes(audit: Audit, name: str) -> str:
     table = audit.changes[audit.changes.index.get_level_values("grouping") == name].droplevel("grouping")
     groups = list(dict.fromkeys(table.index.get_level_values("group")))
     shares = table.to_dict("index")
-    rows = []
-    for feature in dict.fromkeys(table.index.get_level_values("feature")):
-        pairs = [shares[group, feature] for group in groups]
-        if any(pair["options"] > 0 for pair in pairs):
-            cells = [f"{_percent(p['options'])}<small>{_percent(p['people'])} of people</small>" for p in pairs]
-            rows.append(_row(audit.settings["features"].get(feature, feature), cells))
-    if not rows:
+    asked = [
+        feature
+        for feature in dict.fromkeys(table.index.get_level_values("feature"))
+        if any(shares[group, feature]["options"] > 0 for group in groups)
+    ]
+    if not asked:
         return ""
     caption = (
         "Share of a group's options that ask it; below, share of the people with options whom at least one asks it."
     )
-    inner = _table(["Asked to change", *map(str, groups)], rows, f"Changes by {name}", caption)
-    return f"<details><summary>What people are asked to change, as a table</summary>{inner}</details>"
+    tables = []
+    for first in range(0, len(groups), GROUPS_ABREAST):  # paper does not scroll: a table is no wider than a page
+        some, rows = groups[first : first + GROUPS_ABREAST], []
+        for feature in asked:
+            pairs = [shares[group, feature] for group in some]
+            cells = [f"{_percent(p['options'])}<small>{_percent(p['people'])} of people</small>" for p in pairs]
+            rows.append(_row(audit.settings["features"].get(feature, feature), cells))
+        label = f"Changes by {name}" + (f", {first // GROUPS_ABREAST + 1}" if first else "")
+        tables.append(_table(["Asked to change", *map(str, some)], rows, label, "" if first else caption))
+    return f"<details><summary>What people are asked to change, as a table</summary>{''.join(tables)}</details>"
 
 
 def _percent(share: float) -> str:
@@ -113,8 +121,9 @@ def separation_section(audit: Audit) -> str:
         "Gap",
         "Model's part",
         "Search's part",
+        "Not settled",
     ]
-    parts = []
+    parts, notes = [], audit.ratios["note"].to_dict()
     for name in audit.groupings:
         table = audit.oracle[audit.oracle.index.get_level_values("grouping") == name]
         rows = []
@@ -132,13 +141,17 @@ def separation_section(audit: Audit) -> str:
                 for gap in ("gap", "model_gap", "search_gap"):
                     ends = f"{points_text(row[f'{gap}_low'])} to {points_text(row[f'{gap}_high'])}"
                     cells.append(f"{points_text(row[gap])}<small>{ends}</small>")
+                if notes[name, group, metric] == TOO_FEW:
+                    cells[-3] += f'<span class="verdict unsure">{TOO_FEW}</span>'
+            cells.append(value_text(metric, row["unsettled"]))
             rows.append(_row(str(group), cells))
         caption = f"By {name}. Gaps in percentage points, to {audit.settings['references'][name]}."
         parts.append(_table(heads, rows, f"The model's part and the search's by {name}", caption))
     note = (
         "The oracle knows each person's hidden costs and finds the cheapest state that the model accepts. What even it "
         "cannot give a group is due to the model, to what the schema lets people change, and to the costs, and no "
-        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap."
+        "search can mend it; the rest of a gap is the search's. The two parts add up to the gap. Not settled: where "
+        "the oracle stopped too early to say, what the search reached counts as the best possible."
     )
     return f"<section><h2>The model, or the search?</h2><p>{note}</p>{''.join(parts)}</section>"
 
