@@ -9,7 +9,7 @@ from distributed import get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from leastways.errors import SettingError
-from leastways.population.prints import differences, made_with
+from leastways.population.prints import made_with
 from leastways.population.tables import Solved
 from leastways.population.worker import Chunk, tell, warm_up, work
 
@@ -24,11 +24,16 @@ class Instructions(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         """Load the model, where that means the same as for the driver: who solves what must change no result."""
-        found = differences(self.packages, made_with())
+        mine = made_with()
+        found = [
+            f"{name} {mine.get(name)}, not {theirs}"
+            for name, theirs in self.packages.items()
+            if mine.get(name) != theirs
+        ]
         if found:
             raise SettingError(
-                f"the Dask worker at {worker.address!r} has other packages than the driver: {'; '.join(found)} in the "
-                "driver. Install the same on all machines."
+                f"the Dask worker at {worker.address!r} has other packages than the driver: {'; '.join(found)}. "
+                "Install the same on all machines."
             )
         tell(self.key, self.blob)
 
