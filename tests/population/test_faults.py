@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from leastways.errors import ModelError, SettingError
+from leastways.errors import ModelError, SearcherError, SettingError
 from leastways.population.folder import read_manifest
 from tests.population.crowd import (
     VICTIM,
@@ -45,7 +45,10 @@ def others_are_unharmed(out: Path, unbroken: Path, found: pd.DataFrame) -> None:
 def test_a_worker_is_killed_in_the_middle_of_a_chunk(source: Path, unbroken: Path, tmp_path: Path) -> None:
     model = Misbehaving("die", str(tmp_path / "mark"))
     run(fitted(model), source, tmp_path / "out", workers=1)
-    assert "lost" in events(tmp_path / "out")
+    log = [json.loads(line) for line in (tmp_path / "out" / "log.jsonl").read_text().splitlines()]
+    lost = next(line for line in log if line["event"] == "lost")
+    again = log[log.index(lost) + 1]  # as a whole, before anybody thinks of halving it
+    assert (again["event"], again["people"]) == ("chunk", lost["rows"][1] - lost["rows"][0])
     everybody_once(tmp_path / "out")
     assert prints(tmp_path / "out") == prints(unbroken)
 
@@ -100,6 +103,18 @@ def test_a_model_that_raises_on_one_row(source: Path, unbroken: Path, tmp_path: 
     for size in (1, 48):  # the text of a failure does not depend on who else was asked about
         run(fitted(Misbehaving("raise")), source, tmp_path / f"out{size}", people_per_part=size)
         pd.testing.assert_frame_equal(tables(tmp_path / f"out{size}")[0], found)
+
+
+def gone(frame: pd.DataFrame) -> Any:
+    raise SystemExit(3)
+
+
+def test_a_search_that_fails_for_everybody_stops_the_run(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leastways.population.run.config_of", lambda *_: {"settings": {}})  # which asks the model, too
+    with pytest.raises(SearcherError, match=r"the search failed for 20 people in a row.*SystemExit"):
+        run(fitted(gone), source, tmp_path / "out")
 
 
 class Rarely:

@@ -90,6 +90,12 @@ def test_labels_of_csv_files(tmp_path: Path) -> None:
     ]
 
 
+def test_labels_that_are_numbers_in_one_file_only(tmp_path: Path) -> None:
+    crowd = people().reset_index(drop=True).head(2)
+    source = folder_of(tmp_path / "in", [crowd.set_axis([7, 8], axis=0), crowd.set_axis(["x", "9"], axis=0)], ".csv")
+    assert [part.labels.to_pylist() for part in read(source)] == [["7", "8", "x", "9"]]
+
+
 def read(path: Path, index: str | None = None, size: int = 1000, done: tuple[int, ...] = ()) -> list[Any]:
     return list(parts_of(survey(path, SCHEMA, index), size, done, False, None))
 

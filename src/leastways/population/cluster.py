@@ -34,6 +34,7 @@ class DaskCluster:
         self._begun: dict[str, float] = {}  # when a worker said that it began
         self._places = (0, 0.0)
         self._client: Any = None
+        _check_address(address)
         self._connect(first=True)
         self.name = f"Dask at {address} ({self.places()} threads)"
 
@@ -128,10 +129,6 @@ class DaskCluster:
             try:
                 self._client = self._dask.Client(self._address, timeout=_TIMEOUT, set_as_default=False)
                 break
-            except ValueError as error:
-                raise SettingError(
-                    f"{self._address!r} is no address of a Dask scheduler ({error}); one is like 'tcp://scheduler:8786'."
-                ) from error
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > deadline:
                     raise SettingError(f"there is no Dask scheduler at {self._address!r}: {error}") from error
@@ -156,3 +153,15 @@ class DaskCluster:
         except Exception as error:  # what a worker raised when it loaded the model
             raise cannot_load(error) from error
         self._places = (0, 0.0)
+
+
+def _check_address(address: str) -> None:
+    """Raise where Dask would not even try to connect; its client would say so late, and with a traceback beside it."""
+    from distributed.comm.addressing import get_address_host_port, normalize_address
+
+    try:
+        get_address_host_port(normalize_address(address))
+    except ValueError as error:
+        raise SettingError(
+            f"{address!r} is no address of a Dask scheduler ({error}); one is like 'tcp://scheduler:8786'."
+        ) from error

@@ -272,7 +272,7 @@ class Given:
         """Pass a chunk on."""
         key, blob = self._told
         told = blob if self._first > 0 else None
-        self._first -= 1
+        self._first = max(self._first - 1, 0)  # below 0 a worker that is new later would never be told
         future = self._executor.submit(worker.work, key, chunk, told)
         self._held[future] = (chunk, time.monotonic())
         return future
