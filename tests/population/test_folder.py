@@ -238,10 +238,23 @@ def test_a_part_is_in_the_journal_only_once_it_is_on_the_disk(
 ) -> None:
     """The order is all: the content is brought to the disk, then the name, then the line that says so."""
     done: list[str] = []
-    real = folder._to_disk, folder._folder_to_disk, Path.replace
-    monkeypatch.setattr(folder, "_to_disk", lambda s: (done.append(f"sync {kind(Path(s.name))}"), real[0](s)))
-    monkeypatch.setattr(folder, "_folder_to_disk", lambda p: (done.append(f"names of {p.name}"), real[1](p)))
-    monkeypatch.setattr(Path, "replace", lambda a, b: (done.append(f"rename to {kind(b)}"), real[2](a, b))[1])
+    to_disk, folder_to_disk, replace = folder._to_disk, folder._folder_to_disk, Path.replace
+
+    def content(stream: Any) -> None:
+        done.append(f"sync {kind(Path(stream.name))}")
+        to_disk(stream)
+
+    def names(path: Path) -> None:
+        done.append(f"names of {path.name}")
+        folder_to_disk(path)
+
+    def rename(draft: Path, target: Path) -> Path:
+        done.append(f"rename to {kind(target)}")
+        return replace(draft, target)
+
+    monkeypatch.setattr(folder, "_to_disk", content)
+    monkeypatch.setattr(folder, "_folder_to_disk", names)
+    monkeypatch.setattr(Path, "replace", rename)
     run(fitted(), source, tmp_path / "out", people_per_part=48)
     whole = ["sync part", "rename to part", "names of {}"]
     part = [step.format(table) for table in ("people", "options") for step in whole]
