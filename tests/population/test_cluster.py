@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from leastways.errors import SettingError
+from leastways.population.prints import made_with
 from tests.population.crowd import Misbehaving, events, everybody_once, fitted, prints, run
 from tests.population.test_faults import until
 
@@ -80,7 +82,7 @@ def test_a_worker_of_the_cluster_is_killed(source: Path, unbroken: Path, tmp_pat
 
 def test_a_worker_of_the_cluster_hangs(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
     model = Misbehaving("hang", str(tmp_path / "mark"))
-    run(fitted(model), source, tmp_path / "out", cluster=address, time_limit=8.0)
+    run(fitted(model), source, tmp_path / "out", cluster=address, time_limit=4.0)
     assert "hung" in events(tmp_path / "out")
     assert prints(tmp_path / "out") == prints(unbroken)
 
@@ -115,3 +117,18 @@ def test_no_cluster_there(source: Path, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("leastways.population.cluster._TIMEOUT", 1)
     with pytest.raises(SettingError, match="no Dask scheduler at"):
         run(fitted(), source, tmp_path / "out", cluster=f"tcp://127.0.0.1:{free_port()}")
+
+
+@pytest.mark.parametrize("address", ["scheduler", "http://127.0.0.1:8786", "tcp://127.0.0.1"])
+def test_no_address_of_a_cluster(source: Path, tmp_path: Path, address: str) -> None:
+    with pytest.raises(SettingError, match="is no address of a Dask scheduler"):
+        run(fitted(), source, tmp_path / "out", cluster=address)
+
+
+def test_workers_with_other_packages(
+    source: Path, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leastways.population.cluster.made_with", lambda: made_with() | {"numpy": "1.0"})
+    message = rf"worker at 'tcp://.*' has other packages than the driver: numpy {np.__version__}, not 1\.0"
+    with pytest.raises(SettingError, match=message):
+        run(fitted(), source, tmp_path / "out", cluster=address)

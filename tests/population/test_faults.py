@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from leastways.errors import ModelError, SettingError
+from leastways.errors import ModelError, SearcherError, SettingError
 from leastways.population.folder import read_manifest
 from tests.population.crowd import (
     VICTIM,
@@ -45,14 +45,17 @@ def others_are_unharmed(out: Path, unbroken: Path, found: pd.DataFrame) -> None:
 def test_a_worker_is_killed_in_the_middle_of_a_chunk(source: Path, unbroken: Path, tmp_path: Path) -> None:
     model = Misbehaving("die", str(tmp_path / "mark"))
     run(fitted(model), source, tmp_path / "out", workers=1)
-    assert "lost" in events(tmp_path / "out")
+    log = [json.loads(line) for line in (tmp_path / "out" / "log.jsonl").read_text().splitlines()]
+    lost = next(line for line in log if line["event"] == "lost")
+    again = log[log.index(lost) + 1]  # as a whole, before anybody thinks of halving it
+    assert (again["event"], again["people"]) == ("chunk", lost["rows"][1] - lost["rows"][0])
     everybody_once(tmp_path / "out")
     assert prints(tmp_path / "out") == prints(unbroken)
 
 
 def test_a_worker_hangs(source: Path, unbroken: Path, tmp_path: Path) -> None:
     model = Misbehaving("hang", str(tmp_path / "mark"))
-    run(fitted(model), source, tmp_path / "out", workers=1, time_limit=8.0)
+    run(fitted(model), source, tmp_path / "out", workers=1, time_limit=3.0)
     assert "hung" in events(tmp_path / "out")
     everybody_once(tmp_path / "out")
     assert prints(tmp_path / "out") == prints(unbroken)
@@ -83,7 +86,7 @@ def test_a_row_on_which_the_search_never_ends(
     source: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("leastways.population.run.pickled", lambda _: None)  # threads, which are left to themselves
-    run(fitted(Misbehaving("hang")), source, tmp_path / "out", time_limit=2.0, workers=2, people_per_part=4)
+    run(fitted(Misbehaving("hang")), source, tmp_path / "out", time_limit=1.0, workers=2, people_per_part=4)
     found = everybody_once(tmp_path / "out")
     assert "did not end in time" in found["reason"].iloc[VICTIM]
     others_are_unharmed(tmp_path / "out", unbroken, found)
@@ -100,6 +103,18 @@ def test_a_model_that_raises_on_one_row(source: Path, unbroken: Path, tmp_path: 
     for size in (1, 48):  # the text of a failure does not depend on who else was asked about
         run(fitted(Misbehaving("raise")), source, tmp_path / f"out{size}", people_per_part=size)
         pd.testing.assert_frame_equal(tables(tmp_path / f"out{size}")[0], found)
+
+
+def gone(frame: pd.DataFrame) -> Any:
+    raise SystemExit(3)
+
+
+def test_a_search_that_fails_for_everybody_stops_the_run(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leastways.population.run.config_of", lambda *_: {"settings": {}})  # which asks the model, too
+    with pytest.raises(SearcherError, match=r"the search failed for 20 people in a row.*SystemExit"):
+        run(fitted(gone), source, tmp_path / "out")
 
 
 class Rarely:
@@ -159,14 +174,26 @@ def test_a_model_that_a_worker_cannot_load(source: Path, tmp_path: Path) -> None
         run(fitted(Homebody(os.getpid())), source, tmp_path / "out", workers=1)
 
 
+def test_a_model_that_hangs_before_the_first_chunk(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No chunk is at fault, and nobody would notice: the processes get so long to get ready, and then the run stops."""
+    monkeypatch.setattr("leastways.population.crews._START_SECONDS", 0.5)
+    monkeypatch.setattr("leastways.population.crews._STARTS", 1)
+    with pytest.raises(SettingError, match="did not get ready"):
+        run(fitted(Homebody(os.getpid(), 600)), source, tmp_path / "out", workers=1, time_limit=0.5)
+
+
 class Homebody:
     """A model that can be loaded in the process that made it, and nowhere else."""
 
-    def __init__(self, home: int) -> None:
+    def __init__(self, home: int, delay: float = 0.0) -> None:
         self.home = home
+        self.delay = delay
 
-    def __setstate__(self, state: dict[str, int]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         if os.getpid() != state["home"]:
+            time.sleep(state["delay"])
             raise RuntimeError("only at home")
         self.__dict__.update(state)
 

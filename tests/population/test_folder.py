@@ -13,7 +13,8 @@ import pytest
 
 import leastways as lw
 from leastways.errors import DataError, SettingError
-from leastways.population.folder import RunFolder, read_manifest
+from leastways.population import folder
+from leastways.population.folder import RunFolder, people_done, read_manifest
 from tests.population.crowd import everybody_once, fitted, people, prints, run, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
@@ -175,3 +176,105 @@ def test_plans_of_a_run_that_is_not_finished(unbroken: Path, tmp_path: Path) -> 
         read_plans(cut_short(unbroken, tmp_path / "out"))
     with pytest.raises(DataError, match="there is nobody with the label 'nobody'"):
         read_plans(unbroken, ["nobody"])
+
+
+def test_killed_while_finishing(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """At the manifest's draft, or between the manifest and the end of the journal: the same folder, to the file."""
+    early = cut_short(unbroken, tmp_path / "early", keep=3)
+    (early / ".manifest.json-12ab34cd").write_text('{"format": "leastw')
+    (early / ".journal.jsonl-12ab34cd").write_text("{")
+    late = Path(shutil.copytree(unbroken, tmp_path / "late"))
+    (late / "journal.jsonl").write_text("".join(json.dumps(part) + "\n" for part in read_manifest(late)["parts"]))
+    for out in (early, late):
+        run(fitted(), source, out, resume=True)
+        assert prints(out) == prints(unbroken)
+
+
+def test_a_journal_that_a_power_cut_spoiled(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = cut_short(unbroken, tmp_path / "out", keep=3)
+    lines = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "journal.jsonl").write_bytes(lines[0] + b"\0" * 40 + b"\n" + lines[2])
+    assert people_done(out) == (32, 48)
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+
+
+def test_what_others_put_into_the_folder_is_theirs(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    out = cut_short(unbroken, tmp_path / "out")
+    (out / "people" / "notes.txt").write_text("looked at until part 0")
+    (out / "people" / "copies").mkdir()
+    (out / "audit").mkdir()
+    (out / "audit" / "audit.json").write_text("{}")
+    run(fitted(), source, out, resume=True)
+    assert (out / "people" / "notes.txt").read_text() == "looked at until part 0"
+    assert (out / "people" / "copies").is_dir()
+    assert (out / "audit" / "audit.json").exists()
+    found = prints(out)
+    assert {name: found[name] for name in prints(unbroken)} == prints(unbroken)
+
+
+def test_a_run_that_ends_as_another_begins(
+    source: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is looked at once nobody else can write to it: a finished run is not taken for half of one."""
+    out = cut_short(unbroken, tmp_path / "out")
+    real = folder._locked
+
+    def late(path: Path) -> Any:
+        monkeypatch.setattr(folder, "_locked", real)
+        run(fitted(), source, out, resume=True)  # the other run
+        stamps.update({p: p.stat().st_mtime_ns for p in out.rglob("*.parquet")})
+        return real(path)
+
+    stamps: dict[Path, int] = {}
+    monkeypatch.setattr(folder, "_locked", late)
+    assert run(fitted(), source, out, resume=True).seconds == 0
+    assert stamps == {p: p.stat().st_mtime_ns for p in out.rglob("*.parquet")}
+    assert prints(out) == prints(unbroken)
+
+
+def test_a_part_is_in_the_journal_only_once_it_is_on_the_disk(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order is all: the content is brought to the disk, then the name, then the line that says so."""
+    done: list[str] = []
+    to_disk, folder_to_disk, replace = folder._to_disk, folder._folder_to_disk, Path.replace
+
+    def content(stream: Any) -> None:
+        done.append(f"sync {kind(Path(stream.name))}")
+        to_disk(stream)
+
+    def names(path: Path) -> None:
+        done.append(f"names of {path.name}")
+        folder_to_disk(path)
+
+    def rename(draft: Path, target: Path) -> Path:
+        done.append(f"rename to {kind(target)}")
+        return replace(draft, target)
+
+    monkeypatch.setattr(folder, "_to_disk", content)
+    monkeypatch.setattr(folder, "_folder_to_disk", names)
+    monkeypatch.setattr(Path, "replace", rename)
+    run(fitted(), source, tmp_path / "out", people_per_part=48)
+    whole = ["sync part", "rename to part", "names of {}"]
+    part = [step.format(table) for table in ("people", "options") for step in whole]
+    named = {name: [f"sync {name}", f"rename to {name}", "names of out"] for name in ("manifest.json", "journal.jsonl")}
+    begun = [*named["manifest.json"], *named["journal.jsonl"], f"names of {tmp_path.name}"]
+    assert done == [*begun, *part, "sync journal.jsonl", *named["manifest.json"]]
+
+
+def kind(path: Path) -> str:
+    name = path.name.lstrip(".")
+    return "part" if name.startswith("part-") else name.rsplit("-", 1)[0]
+
+
+def test_a_file_system_without_locks(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def flock(*_: Any) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.warns(RuntimeWarning, match="cannot be locked"):
+        run(fitted(), source, tmp_path / "out")
+    everybody_once(tmp_path / "out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import leastways as lw
 from leastways.errors import SettingError
-from leastways.population import driver, read_plans
+from leastways.population import driver, read_plans, worker
 from leastways.population.crews import Threads
 from leastways.population.driver import Driver
 from tests.population.crowd import events, everybody_once, fitted, people, prints, run, tables, write
@@ -160,6 +160,40 @@ def test_an_executor_of_ones_own(source: Path, unbroken: Path, tmp_path: Path) -
     assert prints(tmp_path / "out") == prints(unbroken)
     with pytest.raises(SettingError, match="not both"):
         run(fitted(), source, tmp_path / "no", executor=executor, cluster="tcp://x:1")
+
+
+class Forgetful(ThreadPoolExecutor):
+    """An executor whose worker is replaced by a new one before every second chunk."""
+
+    given = 0
+
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
+        self.given += 1
+        if self.given % 2 == 0:
+            worker._TOLD.clear()
+        return super().submit(function, *arguments, **named)
+
+
+def test_an_executor_whose_workers_come_and_go(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    with Forgetful(1) as executor:
+        run(fitted(), source, tmp_path / "out", executor=executor)
+        assert executor.given > 3
+    assert "lost" in events(tmp_path / "out")  # and told again
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+class Silent(Executor):
+    """An executor that begins on everything and ends nothing."""
+
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_an_executor_that_never_answers(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="all workers of the Silent that was given hang"):
+        run(fitted(), source, tmp_path / "out", executor=Silent(), workers=2, time_limit=0.2)
 
 
 def test_progress_and_log(source: Path, tmp_path: Path) -> None:

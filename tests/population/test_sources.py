@@ -13,6 +13,7 @@ import pytest
 from leastways.errors import DataError
 from leastways.population import read_plans
 from leastways.population.parts import parts_of
+from leastways.population.prints import file_print
 from leastways.population.sources import survey
 from tests.population.crowd import everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA
@@ -87,6 +88,12 @@ def test_labels_of_csv_files(tmp_path: Path) -> None:
         ["07", "8"],
         [None, 8],
     ]
+
+
+def test_labels_that_are_numbers_in_one_file_only(tmp_path: Path) -> None:
+    crowd = people().reset_index(drop=True).head(2)
+    source = folder_of(tmp_path / "in", [crowd.set_axis([7, 8], axis=0), crowd.set_axis(["x", "9"], axis=0)], ".csv")
+    assert [part.labels.to_pylist() for part in read(source)] == [["7", "8", "x", "9"]]
 
 
 def read(path: Path, index: str | None = None, size: int = 1000, done: tuple[int, ...] = ()) -> list[Any]:
@@ -243,3 +250,113 @@ def test_rows_that_cannot_be_used(unbroken: Path, tmp_path: Path) -> None:
     assert "Did you mean 'high'" in str(found.loc["p5", "reason"])
     assert found["age"].isna().loc["p3"]
     assert found["age"].loc[["p4"]].tolist() == crowd["age"].loc[["p4"]].tolist()
+
+
+def test_a_value_as_long_as_a_letter(tmp_path: Path) -> None:
+    crowd = people().head(2)
+    crowd.iloc[0, 2] = "x" * 100_000
+    run(fitted(), write(tmp_path / "people.parquet", crowd), tmp_path / "out")
+    reason = everybody_once(tmp_path / "out", ["p0", "p1"])["reason"].iloc[0]
+    assert "xxx… (100,002 characters) is not a known category" in reason
+    assert len(reason) < 500
+
+
+@pytest.mark.parametrize("column", ["school", "customer"])
+def test_texts_that_are_not_utf8_cost_their_own_rows_only(unbroken: Path, tmp_path: Path, column: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(people().reset_index(), preserve_index=False)
+    texts = [text.encode() for text in table[column].to_pylist()]
+    texts[21] = "Grün".encode("latin-1")
+    table = table.set_column(table.column_names.index(column), column, pa.array(texts).view(pa.string()))
+    pq.write_table(table, tmp_path / "people.parquet")
+    run(fitted(), tmp_path / "people.parquet", tmp_path / "out", index="customer")
+    labels = people().index.tolist()
+    if column == "customer":
+        labels[21] = None
+    found, wanted = everybody_once(tmp_path / "out", labels), tables(unbroken)[0]
+    assert found["status"].iloc[21] == "invalid_input"
+    assert "this row of 'people.parquet' cannot be read" in found["reason"].iloc[21]
+    rest = found["row"] != 21
+    pd.testing.assert_frame_equal(found[rest], wanted[rest], check_dtype=False)
+
+
+def test_columns_that_can_hold_nothing_of_the_kind(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(people().reset_index(), preserve_index=False).replace_schema_metadata(None)
+    n = len(table)
+    cases = [
+        ("school", pa.array([0] * n, pa.timestamp("s")), "'school' holds timestamp"),
+        ("school", pa.array([b"mid"] * n), "'school' holds binary"),
+        ("income", pa.array(["1"] * n), "'income' holds string"),
+        ("customer", pa.array([[1]] * n), "labels in column 'customer' are list"),
+    ]
+    for name, column, message in cases:
+        pq.write_table(table.set_column(table.column_names.index(name), name, column), tmp_path / "people.parquet")
+        with pytest.raises(DataError, match=message):
+            survey(tmp_path / "people.parquet", SCHEMA, "customer")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_an_index_of_pandas_beside_the_labels(tmp_path: Path, suffix: str) -> None:
+    """Left over from a frame of which some rows were kept: no feature, and no fault."""
+    crowd = people().reset_index().drop(index=[1, 4])
+    path = tmp_path / f"people{suffix}"
+    crowd.to_parquet(path) if suffix == ".parquet" else crowd.to_csv(path)
+    (part,) = read(path, "customer")
+    assert part.labels.to_pylist() == crowd["customer"].tolist()
+    assert part.frame.columns.tolist() == list(SCHEMA.names)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_index_of_pandas_in_one_file_only(tmp_path: Path, first: int) -> None:
+    crowd = people().reset_index(drop=True)
+    pieces = [crowd.iloc[:20], crowd.iloc[[21, 25, 30]]]
+    with pytest.raises(DataError, match=r"labelled by '__index_level_0__'.* only one of '000\.parquet'"):
+        survey(folder_of(tmp_path / "in", [pieces[first], pieces[1 - first]]), SCHEMA, None)
+
+
+def test_people_in_a_folder_below_are_not_passed_over(tmp_path: Path) -> None:
+    source = folder_of(tmp_path / "in", [people()])
+    (source / "sex=f").mkdir()
+    with pytest.raises(DataError, match="holds another folder, 'sex=f'"):
+        run(fitted(), source, tmp_path / "out")
+
+
+def test_the_log_is_not_written_into_the_people(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    people().to_csv(path)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="the log cannot be written"):
+        run(fitted(), path, tmp_path / "out", index="customer", log=path)
+    assert path.read_bytes() == before
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_changes_while_it_is_looked_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "people.parquet")
+
+    def grown(file: Path) -> str:
+        write(file, people(60))
+        return file_print(file)
+
+    monkeypatch.setattr("leastways.population.sources.file_print", grown)
+    with pytest.raises(DataError, match="was changed while"):
+        survey(path, SCHEMA, None)
+
+
+def test_a_file_that_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "people.csv"
+    people().to_csv(path)
+    parts = parts_of(survey(path, SCHEMA, "customer"), 20, (), False, None)
+
+    def cut_off(*_: Any) -> Any:
+        path.write_text("")
+        return iter(())
+
+    monkeypatch.setattr("leastways.population.csv_files.CsvFile.blocks", cut_off)
+    with pytest.raises(DataError, match="was changed while"):
+        list(parts)

@@ -12,11 +12,12 @@ from typing import Any
 from leastways._extras import require
 from leastways.errors import SettingError
 from leastways.population.crews import NewWorkerError, WorkerLostError, cannot_load, taken
+from leastways.population.prints import made_with
 from leastways.population.tables import Solved
 from leastways.population.worker import Chunk, NotToldError
 
 _PATIENCE = 600.0  # seconds that a scheduler, or its last worker, may be away
-_TIMEOUT = 30  # seconds for one try to connect
+_TIMEOUT = 10  # seconds for one try to connect
 _PLACES_KNOWN = 2.0  # seconds that the number of workers is taken as known
 
 
@@ -33,6 +34,7 @@ class DaskCluster:
         self._begun: dict[str, float] = {}  # when a worker said that it began
         self._places = (0, 0.0)
         self._client: Any = None
+        _check_address(address)
         self._connect(first=True)
         self.name = f"Dask at {address} ({self.places()} threads)"
 
@@ -143,9 +145,23 @@ class DaskCluster:
 
         self._client.subscribe_topic(self._plugin_name, self._note_begun)
         try:
-            self._client.register_plugin(Instructions(*self._told), name=self._plugin_name)
+            self._client.register_plugin(Instructions(*self._told, made_with()), name=self._plugin_name)
         except (OSError, TimeoutError) as error:
             raise SettingError(f"the Dask scheduler at {self._address!r} went away again: {error}") from error
+        except SettingError:  # a worker with other packages
+            raise
         except Exception as error:  # what a worker raised when it loaded the model
             raise cannot_load(error) from error
         self._places = (0, 0.0)
+
+
+def _check_address(address: str) -> None:
+    """Raise where Dask would not even try to connect; its client would say so late, and with a traceback beside it."""
+    from distributed.comm.addressing import get_address_host_port, normalize_address
+
+    try:
+        get_address_host_port(normalize_address(address))
+    except ValueError as error:
+        raise SettingError(
+            f"{address!r} is no address of a Dask scheduler ({error}); one is like 'tcp://scheduler:8786'."
+        ) from error

@@ -28,7 +28,8 @@ _ONE_THREAD = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
     *("NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
 )
-_STARTS = 3  # worker processes in a row that may die before they have begun
+_STARTS = 3  # worker processes in a row that may die, or hang, before they have begun
+_START_SECONDS = 1800.0  # that a process may take to load and try the model: compiling may take minutes
 
 
 class WorkerLostError(Exception):
@@ -105,8 +106,10 @@ class Processes:
         return seat.submit(self._told[0], chunk)
 
     def since(self, future: Future[Solved]) -> float | None:
-        """Return when the process began: not before it was ready."""
-        return self._seat_of(future)[1].since
+        """Return when the process began: not before it was ready, or ought to have been."""
+        seat = self._seat_of(future)[1]
+        late = time.monotonic() > seat.made + _START_SECONDS
+        return seat.made + _START_SECONDS if seat.since is None and late else seat.since
 
     def result(self, future: Future[Solved]) -> Solved:
         """Return what came of a chunk, and free the place."""
@@ -129,7 +132,10 @@ class Processes:
         """Kill the process; the next chunk for this place gets a new one."""
         place, seat = self._seat_of(future)
         self._seats[place] = None
+        begun = seat.since is not None
         seat.kill()
+        if not begun:
+            self._note_start_lost()
 
     def close(self, at_once: bool) -> None:
         """End all processes."""
@@ -146,12 +152,15 @@ class Processes:
         if seat.begun.done() and seat.begun.exception() is None:
             self._deaths_at_start = 0
             return
+        self._note_start_lost()
+
+    def _note_start_lost(self) -> None:
         self._deaths_at_start += 1
         if self._deaths_at_start >= _STARTS:
             raise SettingError(
-                f"{_STARTS} worker processes in a row died as they started. In a script, call this under "
-                "if __name__ == '__main__': (each process imports the script); or there is too little memory for "
-                "so many workers."
+                f"{_STARTS} worker processes in a row died, or did not get ready, as they started. In a script, "
+                "call this under if __name__ == '__main__': (each process imports the script); or there is too little "
+                "memory for so many workers; or the model hangs."
             )
 
 
@@ -162,6 +171,7 @@ class _Seat:
         self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
         self.chunk: Future[Solved] | None = None
         self.since: float | None = None
+        self.made = time.monotonic()
         with _one_thread_each():
             self.begun = self.pool.submit(worker.begin, key, blob)
         self.begun.add_done_callback(lambda _: setattr(self, "since", time.monotonic()))
@@ -262,7 +272,7 @@ class Given:
         """Pass a chunk on."""
         key, blob = self._told
         told = blob if self._first > 0 else None
-        self._first -= 1
+        self._first = max(self._first - 1, 0)  # below 0 a worker that is new later would never be told
         future = self._executor.submit(worker.work, key, chunk, told)
         self._held[future] = (chunk, time.monotonic())
         return future

@@ -39,7 +39,7 @@ class CsvFile:
         if index is not None and index not in header:
             raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, header)}")
         label = None if index is None else header.index(index)
-        columns = [name for place, name in enumerate(header) if place != label]
+        columns = [name for place, name in enumerate(header) if place != label and (place or name)]
         check_features(path, columns, schema)
         rows, whole = 0, True
         for line in lines:

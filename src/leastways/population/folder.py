@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -48,21 +49,17 @@ class RunFolder:
     def opened(cls, path: Path, manifest: dict[str, Any], resume: bool) -> Iterator[RunFolder]:
         """Start a run in a new or empty folder, or take up one that was cut short; hold it until the end."""
         folder = cls(path, {"format": _FORMAT, "version": _VERSION, **manifest, "finished": False})
-        known = held_by(path)
-        if known is not None:
-            folder._check_same(known, resume)
-        path.mkdir(exist_ok=True)
+        folder._known(resume)  # before anything is put into a folder that is not ours
+        with _written(path):
+            path.mkdir(exist_ok=True)
         with _locked(path):
+            known = folder._known(resume)  # again: until now another run may have been at work here
+            folder._forget_drafts()
             if known is None:
-                folder._write_json(MANIFEST, folder.manifest)
-                for name in TABLES:
-                    (path / name).mkdir()
-            elif known["finished"]:
-                folder.manifest = known
-                folder.done = {part["number"]: DonePart(**part) for part in known["parts"]}
+                folder._begin()
             else:
-                folder.done = {part.number: part for part in folder._journal()}
-                folder._forget_unfinished()
+                folder.manifest = known
+                folder._take_up()
             yield folder
 
     @property
@@ -86,6 +83,31 @@ class RunFolder:
         self.manifest = {**self.manifest, "finished": True, "totals": dict(totals), "parts": parts}
         self._write_json(MANIFEST, self.manifest)
         (self.path / JOURNAL).unlink(missing_ok=True)
+
+    def _known(self, resume: bool) -> dict[str, Any] | None:
+        """Return the manifest of the run to continue, or None for a new one; raises where neither can be."""
+        known = held_by(self.path)
+        if known is not None:
+            self._check_same(known, resume)
+        return known
+
+    def _begin(self) -> None:
+        """Say what this run is, and bring all names that it will need to the disk."""
+        self._write_json(MANIFEST, self.manifest)
+        with _written(self.path):
+            for name in TABLES:
+                (self.path / name).mkdir()
+        self._write_text(JOURNAL, "")
+        _folder_to_disk(self.path.parent)
+
+    def _take_up(self) -> None:
+        """Find out what is done already."""
+        if self.finished:
+            self.done = {part["number"]: DonePart(**part) for part in self.manifest["parts"]}
+            (self.path / JOURNAL).unlink(missing_ok=True)  # where the run was killed just before it did this
+            return
+        self.done = {part.number: part for part in self._journal()}
+        self._forget_unfinished()
 
     def _write_table(self, name: str, number: int, table: Any) -> dict[str, Any]:
         arrow()
@@ -137,13 +159,8 @@ class RunFolder:
             )
 
     def _journal(self) -> list[DonePart]:
-        """Return the parts that are done and whole; a last line that was cut off is dropped."""
-        path = self.path / JOURNAL
-        if not path.is_file():
-            return []
-        content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        parts = [DonePart(**json.loads(line)) for line in whole.decode("utf-8").splitlines()]
+        """Return the parts that are done and whole."""
+        parts = [DonePart(**line) for line in _journal_lines(self.path)]
         return [part for part in parts if all(self._is_whole(file) for file in part.files.values())]
 
     def _is_whole(self, file: Mapping[str, Any]) -> bool:
@@ -153,18 +170,36 @@ class RunFolder:
         return file_print(path) == str(file["sha256"])
 
     def _forget_unfinished(self) -> None:
-        """Remove what a killed run left behind: drafts, and files that never made it into the journal."""
+        """Remove what a killed run left behind: files that never made it into the journal, and nobody else's."""
         known = {file["name"] for part in self.done.values() for file in part.files.values()}
         for name in TABLES:
-            (self.path / name).mkdir(exist_ok=True)
-            for path in (self.path / name).iterdir():
-                if f"{name}/{path.name}" not in known:
-                    path.unlink()
+            with _written(self.path / name):
+                (self.path / name).mkdir(exist_ok=True)
+                for path in (self.path / name).glob("part-*.parquet"):
+                    if f"{name}/{path.name}" not in known:
+                        path.unlink()
         self._write_text(JOURNAL, "".join(_line(part) for part in self.done.values()))
+
+    def _forget_drafts(self) -> None:
+        """Remove files that a killed run was writing."""
+        drafts = [f".{MANIFEST}-*", f".{JOURNAL}-*", *(f"{name}/.part-*" for name in TABLES)]
+        with _written(self.path):
+            for path in [path for draft in drafts for path in self.path.glob(draft)]:
+                path.unlink()
 
 
 def _line(part: DonePart) -> str:
     return json.dumps(asdict(part), allow_nan=False) + "\n"
+
+
+def _journal_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a journal; one that was cut off, or that a power cut spoiled, is as good as none."""
+    journal = path / JOURNAL
+    lines = []
+    for line in journal.read_bytes().split(b"\n")[:-1] if journal.is_file() else []:
+        with suppress(ValueError):
+            lines.append(json.loads(line))
+    return lines
 
 
 def check_place(path: Path) -> None:
@@ -225,6 +260,12 @@ def _locked(path: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SettingError(f"another run is writing to the folder {str(path)!r} at this moment.") from None
+        except OSError as error:  # some file systems of clusters have no locks
+            warnings.warn(
+                f"the folder {str(path)!r} cannot be locked ({error}): see to it that no second run writes to it.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         yield
 
 
@@ -262,6 +303,5 @@ def people_done(path: Path) -> tuple[int, int]:
     manifest = read_manifest(path)
     if manifest["finished"] or not (path / JOURNAL).is_file():
         return int(manifest["finished"]) * int(manifest["input"]["rows"]), int(manifest["input"]["rows"])
-    lines = (path / JOURNAL).read_text(encoding="utf-8").splitlines(keepends=True)
-    whole = [json.loads(line) for line in lines if line.endswith("\n")]
-    return sum(part["people"] for part in whole), int(manifest["input"]["rows"])
+    done = {part["number"]: int(part["people"]) for part in _journal_lines(path)}
+    return sum(done.values()), int(manifest["input"]["rows"])

@@ -79,7 +79,7 @@ class Log:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._stream: TextIO = path.open("a", encoding="utf-8")
+            self._stream: TextIO = path.open("a", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             raise SettingError(f"cannot write the log {str(path)!r}: {error}") from error
 

@@ -38,7 +38,7 @@ class ParquetFile:
     @property
     def label_name(self) -> str | None:
         """What the labels are called; a name that pandas made up is none."""
-        return None if self.label is None or self.label.startswith("__index_level_") else self.label
+        return None if self.label is None or _made_up(self.label) else self.label
 
     @classmethod
     def looked_over(cls, path: Path, schema: Schema, index: str | None, alone: bool) -> ParquetFile:
@@ -51,11 +51,13 @@ class ParquetFile:
         except (OSError, pa.ArrowException) as error:
             raise DataError(f"cannot read {str(path)!r} as Parquet: {error}") from error
         label, counted = _labels_of(path, names, index)
-        columns = [name for name in names.names if name != label]
+        columns = [name for name in names.names if name != label and not _made_up(name)]
         check_features(path, columns, schema)
         types = {field.name: str(_plain_type(field.type)) for field in names if field.name in (label, *schema.names)}
         _check_types(path, names, schema)
         label_type = pa.int64() if label is None else _plain_type(names.field(label).type)
+        if pa.types.is_nested(label_type):
+            raise DataError(f"{str(path)!r}: the labels in column {label!r} are {label_type}; text or numbers can be.")
         kept = counted if alone else None
         return cls(path, schema, _noted(names), groups, columns, types, label, label_type, kept)
 
@@ -77,14 +79,39 @@ class ParquetFile:
             for batch in self._batches(number, [*names, *([] if self.label is None else [self.label])]):
                 place = start + read
                 if not is_covered(place, place + len(batch), skip):
-                    table = pa.Table.from_batches([batch.select(names)])
-                    frame = table.replace_schema_metadata(self.metadata).to_pandas()
-                    yield Block(place, len(batch), frame, self._labels(batch, place, inside + read))
+                    yield from self._decoded(batch, names, place, inside + read)
                 read += len(batch)
         except (OSError, pa.ArrowException) as error:
             trouble = f"this row cannot be read: row group {number} of {self.path.name!r} is damaged ({_short(error)})"
             labels = self._rescued_labels(number, read, rows - read, start + read, inside + read)
             yield Block(start + read, rows - read, None, labels, trouble)
+
+    def _decoded(self, batch: Any, names: Sequence[str], place: int, inside: int) -> Iterator[Block]:
+        """Yield a batch as it is in memory; rows whose texts are not UTF-8 are found by halving, and come alone."""
+        pa = arrow()
+        try:
+            batch.validate(full=True)  # a label would not be looked at before somebody reads the results
+            table = pa.Table.from_batches([batch.select(names)])
+            frame = table.replace_schema_metadata(self.metadata).to_pandas()
+            yield Block(place, len(batch), frame, self._labels(batch, place, inside))
+        except (ValueError, pa.ArrowException) as error:
+            half = len(batch) // 2
+            if half:
+                yield from self._decoded(batch.slice(0, half), names, place, inside)
+                yield from self._decoded(batch.slice(half), names, place + half, inside + half)
+            else:
+                trouble = f"this row of {self.path.name!r} cannot be read: {_short(error)}"
+                yield Block(place, 1, None, self._usable_label(batch, place, inside), trouble)
+
+    def _usable_label(self, row: Any, place: int, inside: int) -> Any:
+        """Return the label of a row that cannot be read; none where it is the label that cannot be."""
+        pa = arrow()
+        try:
+            label = self._labels(row, place, inside)
+            label.validate(full=True)
+            return label
+        except (ValueError, pa.ArrowException):
+            return pa.nulls(1, self.label_type)
 
     def _batches(self, number: int, columns: Sequence[str]) -> Iterator[Any]:
         with _opened(self.path) as file:
@@ -124,6 +151,11 @@ def _opened(path: Path) -> Any:
     return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True)
 
 
+def _made_up(name: str) -> bool:
+    """Whether pandas gave this name to an index that has none; where people are labelled otherwise it is no feature."""
+    return name.startswith("__index_level_")
+
+
 def _noted(names: Any) -> dict[bytes, bytes] | None:
     """Return what pandas noted of its columns' types; labels are dealt with apart."""
     noted = (names.metadata or {}).get(b"pandas")
@@ -152,7 +184,8 @@ def _check_types(path: Path, names: Any, schema: Schema) -> None:
     for feature in schema.features:
         kind = _plain_type(names.field(feature.name).type)
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        fits = number or pa.types.is_null(kind) if feature.numeric else not pa.types.is_nested(kind)
+        other = pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind)
+        fits = number or pa.types.is_null(kind) if feature.numeric else not (other or pa.types.is_large_binary(kind))
         if not fits:
             raise DataError(
                 f"{str(path)!r}: column {feature.name!r} holds {kind}, but the schema says that it is {feature.kind}."

@@ -81,8 +81,13 @@ def config_of(
         "preferences": None if preferences is None else value_print(preferences),
         "people_per_part": people_per_part,
         "dedup": dedup,
-        "made_with": {"python": platform.python_version()} | {name: installed(name) for name in _LIBRARIES},
+        "made_with": made_with(),
     }
+
+
+def made_with() -> dict[str, str]:
+    """Return the versions of what the last bits of a result may depend on."""
+    return {"python": platform.python_version()} | {name: installed(name) for name in _LIBRARIES}
 
 
 def _answers(recourse: Recourse) -> list[float | None]:

@@ -126,7 +126,7 @@ def recommend_files(
     if isinstance(preferences, Preferences):
         preferences.check(recourse.schema)
     source = survey(Path(people), recourse.schema, index)
-    _check_apart(Path(out), source)
+    _check_apart(Path(out), source, log)
     config = config_of(recourse, preferences, model_file, people_per_part, dedup)
     manifest = {"config": config, "input": source.manifest(), "schema": recourse.schema.to_yaml()}
     with RunFolder.opened(Path(out), manifest, resume) as folder:
@@ -229,10 +229,12 @@ def _check(
     check_count("give_up_after", give_up_after)
 
 
-def _check_apart(out: Path, source: Source) -> None:
-    """Raise where results would be written among the people."""
+def _check_apart(out: Path, source: Source, log: str | Path | None) -> None:
+    """Raise where results would be written among the people, or the log into them."""
     for path in source.paths:
-        if out.exists() and path.resolve().is_relative_to(out.resolve()):
+        if log is not None and path.resolve() == Path(log).resolve():
+            raise DataError(f"the log cannot be written to {str(path)!r}, which holds the people.")
+        if path.resolve().is_relative_to(out.resolve()):
             raise DataError(f"the people are read from {str(path)!r}, inside the folder {str(out)!r} to write to.")
 
 

@@ -95,12 +95,14 @@ class Source:
                 for block in reader.blocks(first, skip):
                     _check_stamp(path, stamp)
                     yield block
+                _check_stamp(path, stamp)  # it may have ended early
             first += reader.rows
 
 
 def survey(path: Path, schema: Schema, index: str | None) -> Source:
     """Look over the input, and refuse by name what is truncated, of another shape than the rest, or no table at all."""
     paths = _paths(path)
+    stamps = tuple(_stamp(file) for file in paths)
     readers = [_reader(file, schema, index, alone=len(paths) == 1) for file in paths]
     for file, reader in zip(paths, readers, strict=True):
         _check_alike(paths[0], readers[0], file, reader)
@@ -110,7 +112,8 @@ def survey(path: Path, schema: Schema, index: str | None) -> Source:
         InputFile(file.name, reader.rows, file.stat().st_size, file_print(file))
         for file, reader in zip(paths, readers, strict=True)
     ]
-    stamps = tuple(_stamp(file) for file in paths)
+    for file, stamp in zip(paths, stamps, strict=True):
+        _check_stamp(file, stamp)
     label_type = _common_label_type(readers)
     return Source(tuple(files), tuple(readers), tuple(paths), stamps, readers[0].label_name, label_type)
 
@@ -125,7 +128,11 @@ def _paths(path: Path) -> list[Path]:
     if not path.is_dir():
         beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(f"there is no file or folder {str(path)!r}.{nearest(path.name, beside)}")
-    inside = [p for p in sorted(path.iterdir()) if p.is_file() and not p.name.startswith((".", "_"))]
+    shown = [p for p in sorted(path.iterdir()) if not p.name.startswith((".", "_"))]
+    below = next((p.name for p in shown if p.is_dir()), None)
+    if below is not None:  # to pass over people in silence would be to lose them
+        raise DataError(f"the folder {str(path)!r} holds another folder, {below!r}; people are read from files alone.")
+    inside = [p for p in shown if p.is_file()]
     for kind in (PARQUET, CSV):
         files = [p for p in inside if p.suffix.lower() in kind]
         if files:
@@ -166,6 +173,12 @@ def _check_alike(first: Path, one: Reader, path: Path, other: Reader) -> None:
         differ = sorted(set(one.columns) ^ set(other.columns))
         raise DataError(f"{path.name!r} has not the columns of {first.name!r}: {differ[0]!r} is in one of them only.")
     mine, theirs = getattr(one, "types", {}), getattr(other, "types", {})
+    if mine.keys() != theirs.keys():  # the columns are the same, so it is the labels
+        differ = sorted(mine.keys() ^ theirs.keys())[0]
+        raise DataError(
+            f"people are labelled by {differ!r}, an index that pandas wrote, in only one of {first.name!r} and "
+            f"{path.name!r}; write all files with it or without, or name a column with --index."
+        )
     for name in mine:
         if mine[name] != theirs[name]:
             raise DataError(

@@ -15,6 +15,7 @@ from leastways.schema.codec import category_codes
 from leastways.schema.feature import Feature
 
 _COLUMNS = ["row", "column", "value", "problem"]
+_LONGEST = 200  # characters of a value that a message shows
 
 
 def check_columns(frame: object, features: Sequence[Feature], target: str | None) -> pd.DataFrame:
@@ -88,7 +89,7 @@ _NO_PROBLEMS = _problem_table(pd.DataFrame(), (), ())
 
 def describe(problem: Any) -> str:
     """Say one fault in a sentence (a row of `problems_of`)."""
-    return f"column {problem.column!r}: {plain(problem.value)!r} {problem.problem}"
+    return f"column {problem.column!r}: {_shown(problem.value)} {problem.problem}"
 
 
 def raise_problems(problems: pd.DataFrame) -> None:
@@ -139,3 +140,9 @@ def not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return np.zeros(len(column), dtype=np.bool_)
     return np.array([isinstance(v, bool | str) or not isinstance(v, Real) for v in column], dtype=np.bool_)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message can hold it: a whole letter in a field should not become a letter in a report."""
+    text = repr(plain(value))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
