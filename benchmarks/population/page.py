@@ -29,6 +29,7 @@ def markdown(content: dict[str, Any]) -> str:
         "",
         *_speed(rows),
         *_sizes(rows),
+        *_growth(rows),
     ]
     lines += [f"Not made: {key}: {row['error']}" for key, row in failed.items()]
     return "\n".join(lines).rstrip() + "\n"
@@ -75,17 +76,17 @@ def _sizes(rows: dict[str, Any]) -> Iterable[str]:
         return []
     lines = []
     for setting, r in found:
-        n = setting["people"]
+        one = _per_person(setting, r)
         lines.append(
-            f"| {n:,} | {setting['workers']} | {r['seconds']:.0f} | {r['starting']:.0f} | "
-            f"{1000 * setting['workers'] / r['people_per_second_started']:.2f} | {r['queries'] / n:.0f} | "
-            f"{r['bytes_in'] / n:.0f} | {r['bytes_out'] / n:.0f} | {r['peak_driver']:.0f} | {r['peak_all']:.0f} |"
+            f"| {setting['people']:,} | {setting['workers']} | {r['seconds']:.0f} | {r['starting']:.0f} | "
+            f"{one['worker']:.2f} | {one['driver']:.3f} | {one['queries']:.0f} | {one['bytes in']:.0f} | "
+            f"{one['bytes out']:.0f} | {r['bytes_out'] / 1e6:,.1f} | {r['peak_driver']:.0f} | {r['peak_all']:.0f} |"
         )
     head = (
-        "| people | processes | seconds | of them starting | core-ms a person | queries a person | bytes in "
-        "| bytes out | MiB, driver | MiB, all |"
+        "| people | processes | seconds | of them starting | worker core-ms a person | driver core-ms a person "
+        "| queries a person | bytes in a person | bytes out a person | MB out | MiB, driver | MiB, all |"
     )
-    out = ["#### Sizes", "", head, "|---|---|---|---|---|---|---|---|---|---|", *lines, ""]
+    out = ["#### Sizes", "", head, "|" + "---|" * 12, *lines, ""]
     same = [(s["people"], r["peak_driver"]) for s, r in found if s["workers"] == 2]
     if len(same) > 1:
         (few, small), (many, large) = same[0], same[-1]
@@ -96,6 +97,58 @@ def _sizes(rows: dict[str, Any]) -> Iterable[str]:
             "",
         ]
     return out
+
+
+def _per_person(setting: dict[str, Any], result: dict[str, Any]) -> dict[str, float]:
+    """What one person takes: core-milliseconds of a worker (while it may work) and of the driver, rows, bytes."""
+    n = setting["people"]
+    return {
+        "worker": 1000 * setting["workers"] / result["people_per_second_started"],
+        "driver": 1000 * result["driving"] / n,
+        "queries": result["queries"] / n,
+        "bytes in": result["bytes_in"] / n,
+        "bytes out": result["bytes_out"] / n,
+    }
+
+
+def _growth(rows: dict[str, Any]) -> Iterable[str]:
+    """The model of cost: what the smallest run says of the largest, and the largest of a billion people."""
+    found = sorted(_of(rows, "files", workers=2), key=lambda pair: int(pair[0]["people"]))
+    if len(found) < 2:
+        return []
+    (few, small), (many, large) = found[0], found[-1]
+    guess, true = _per_person(few, small), _per_person(many, large)
+    head = f"| for {many['people']:,} people | by the run of {few['people']:,} | measured | off by |"
+    out = ["#### Growth", "", head, "|---|---|---|---|"]
+    for name, word, unit in (
+        ("worker", "worker core-seconds", 1e3),
+        ("driver", "driver core-seconds", 1e3),
+        ("queries", "model queries", 1),
+        ("bytes in", "bytes in", 1),
+        ("bytes out", "bytes out", 1),
+    ):
+        guessed, measured = (one[name] * many["people"] / unit for one in (guess, true))
+        out.append(f"| {word} | {guessed:,.0f} | {measured:,.0f} | {measured / guessed - 1:+.0%} |")
+    columns = [10**exponent for exponent in (6, 7, 8, 9)]
+    out += ["", "| by the largest run, for | " + " | ".join(f"{n:,}" for n in columns) + " |", "|---|" + "---|" * 4]
+    for name, word, unit in (
+        ("worker", "worker core-hours", 3.6e6),
+        ("driver", "driver core-hours", 3.6e6),
+        ("queries", "million model queries", 1e6),
+        ("bytes in", "GB read, twice", 1e9),
+        ("bytes out", "GB written", 1e9),
+    ):
+        out.append(f"| {word} | " + " | ".join(f"{true[name] * n / unit:,.1f}" for n in columns) + " |")
+    busy = true["worker"] / true["driver"]
+    rate = 1000 / true["worker"]
+    return [
+        *out,
+        "",
+        f"A worker serves {rate:.0f} people and asks {rate * true['queries']:,.0f} rows of the model a second. The "
+        f"driver is busy all the time from about {busy:,.0f} workers on, so that a billion people take "
+        f"{true['driver'] * 1e9 / 3.6e6:,.0f} hours at least with one driver.",
+        "",
+    ]
 
 
 def put_into_page(text: str, page: Path = PAGE) -> None:

@@ -51,9 +51,9 @@ def files(
     crew: dict[str, Any] = {"workers": workers} if cluster is None else {"cluster": cluster}
     try:
         with _watched() as most:
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             result = recommend_files(rec, source, out, **crew)
-            seconds = time.perf_counter() - began
+            seconds, driving = time.perf_counter() - began, time.process_time() - used
         lines = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
         chunks = [line for line in lines if line["event"] == "chunk"]
         starting = _moment(chunks[0]) - chunks[0]["seconds"] - _moment(lines[0])
@@ -65,6 +65,7 @@ def files(
             "people_per_second": people / seconds,
             "people_per_second_started": people / steady,
             "share_outside": 1 - lines[-1]["searching"] / (workers * steady),
+            "driving": driving,
             "peak_driver": peak_mib(),
             "peak_all": most[0],
             "bytes_out": size,

@@ -14,6 +14,7 @@ from benchmarks.population.page import BEGIN, END, PAGE, markdown, put_into_page
 
 RUN = {
     "starting": 3.0,
+    "driving": 0.2,
     "share_outside": 0.1,
     "bytes_in": 4_000,
     "bytes_out": 30_000,
@@ -47,6 +48,18 @@ def test_memory_is_compared_between_sizes() -> None:
     found = markdown(content(row("files", 100, 2, 180.0), row("files", 10_000, 2, 180.0, peak=350.0)))
     assert "From 100 to 10,000 people the driver's peak grows by 50 MiB (at most 200: met)" in found
     assert "Nothing has been measured" in markdown(content())
+
+
+def test_growth_is_checked_against_the_smaller_run() -> None:
+    small = row("files", 100, 2, 200.0)
+    large = row("files", 10_000, 2, 180.0)
+    large["result"] |= {name: 100 * RUN[name] for name in ("bytes_in", "bytes_out", "queries")} | {"driving": 10.0}
+    found = markdown(content(small, large))
+    assert "| worker core-seconds | 100 | 111 | +11% |" in found
+    assert "| driver core-seconds | 20 | 10 | -50% |" in found
+    assert "| model queries | 2,700,000 | 2,700,000 | +0% |" in found
+    assert "| worker core-hours | 3.1 | 30.9 | 308.6 | 3,086.4 |" in found
+    assert "busy all the time from about 11 workers on, so that a billion people take 278 hours at least" in found
 
 
 def test_the_page_has_its_marks(tmp_path: Path) -> None:
