@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_the_choice_from_a_pool_is_near_the_best_and_no_swap_helps(seed: int) ->
     ours = reference.emc(costs[chosen], weights, TOP)
     sets = [list(c) for n in range(min(N, A) + 1) for c in combinations(range(A), n)]
     best = min(reference.emc(costs[c], weights, TOP) for c in sets)
-    assert TOP - ours >= (1 - 1 / np.e) * (TOP - best) - 1e-9
+    assert TOP - ours >= (1 - 1 / math.e) * (TOP - best) - 1e-9
     for place in range(len(chosen)):
         for other in set(range(A)) - set(chosen.tolist()):
             assert reference.swap_gain(costs[chosen], place, costs[other], weights, TOP) <= 1e-9
