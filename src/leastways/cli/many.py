@@ -130,10 +130,14 @@ class Many:
 
     def _say_how_to_go_on(self) -> None:
         from leastways.population.folder import people_done
+        from leastways.population.kinds import KINDS
 
         done, total = people_done(self.out)
+        whom = "people"
+        if self.dedup and not done and (self.out / KINDS).is_dir():
+            (done, total), whom = people_done(self.out / KINDS), "different people"
         notes().print(
-            f"Interrupted. {done:,} of {total:,} people are done and kept in {self.out}; the same command with "
+            f"Interrupted. {done:,} of {total:,} {whom} are done and kept in {self.out}; the same command with "
             "--resume goes on from there.",
             style="yellow",
             soft_wrap=True,

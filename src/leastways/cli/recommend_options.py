@@ -103,7 +103,7 @@ Cluster: TypeAlias = Annotated[
     str | None, _many(metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://scheduler:8786.")
 ]
 Resume: TypeAlias = Annotated[bool, _many("--resume", help="Continue the run in this folder where it was cut short.")]
-Dedup: TypeAlias = Annotated[bool, _many("--dedup", help="Solve people of a part who have the same values once.")]
+Dedup: TypeAlias = Annotated[bool, _many("--dedup", help="Solve people who have the same values once.")]
 PeoplePerPart: TypeAlias = Annotated[
     int | None, _many(metavar="N", help="People in a file that is written; 10,000 if left out.")
 ]

@@ -15,8 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
-from leastways.population.prints import value_print
-from leastways.population.sources import Block, Source
+from leastways.population.sources import Block, People
 from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_person
 from leastways.population.worker import joined
 from leastways.schema import Schema
@@ -29,7 +28,7 @@ class Part:
     number: int
     first: int
     labels: Any  # [n] an arrow array
-    frame: pd.DataFrame  # those to solve, distinct ones only where that was asked for; rows counted from 0
+    frame: pd.DataFrame  # those to solve, or one of each kind
     source: NDArray[np.int64]  # [n] the row of `frame` that stands for each person, -1 where theirs cannot be read
     trouble: Mapping[int, str]  # place -> why the row cannot be read
     told_each: Mapping[int, Preferences]  # by row of `frame`
@@ -50,10 +49,9 @@ class Part:
 
 
 def parts_of(
-    source: Source,
+    source: People,
     size: int,
     done: Sequence[int],
-    dedup: bool,
     preferences: Preferences | Mapping[Any, Preferences] | None,
 ) -> Iterator[Part]:
     """Read the parts that are not done, in order, holding one at a time."""
@@ -69,7 +67,7 @@ def parts_of(
             held.append(next(blocks))
         pieces = [piece for block in held for piece in _cut(block, first, end)]
         held = [block for block in held if block.first + block.rows > end]
-        yield _part(number, first, pieces, source.label_type, dedup, each)
+        yield _part(number, first, pieces, source.label_type, each)
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -97,7 +95,6 @@ def _part(
     first: int,
     pieces: Sequence[Block],
     label_type: Any,
-    dedup: bool,
     each: Mapping[Any, Preferences] | None,
 ) -> Part:
     pa = arrow()
@@ -112,34 +109,19 @@ def _part(
         if piece.frame is None
         for place in range(piece.first - first, piece.first - first + piece.rows)
     }
-    told = _told(labels, source, each)
-    if dedup and len(frame):
-        frame, source, told = _distinct(frame, source, told)
-    return Part(number, first, labels, frame, source, trouble, told)
+    return Part(number, first, labels, frame, source, trouble, told_to(labels, source, each))
 
 
 def _flat(labels: Any) -> Any:
     return labels.combine_chunks() if hasattr(labels, "combine_chunks") else labels
 
 
-def _told(labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferences] | None) -> dict[int, Preferences]:
+def told_to(labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferences] | None) -> dict[int, Preferences]:
     """Return what people said by their row of the frame."""
     if not each:
         return {}
     known = zip(labels.to_pylist(), source.tolist(), strict=True)
     return {row: each[label] for label, row in known if row >= 0 and label in each}
-
-
-def _distinct(
-    frame: pd.DataFrame, source: NDArray[np.int64], told: Mapping[int, Preferences]
-) -> tuple[pd.DataFrame, NDArray[np.int64], dict[int, Preferences]]:
-    """Keep one row of those that are the same and whose people said the same."""
-    said = {id(p): value_print(p) for p in told.values()}
-    key = frame.assign(**{"\0told": [said[id(told[row])] if row in told else "" for row in range(len(frame))]})
-    group = key.groupby(list(key.columns), sort=False, dropna=False, observed=True).ngroup().to_numpy()
-    _, keep = np.unique(group, return_index=True)  # groups are numbered in the order of their first rows
-    kept = {int(group[row]): said_by for row, said_by in told.items()}
-    return frame.iloc[keep].reset_index(drop=True), np.where(source < 0, -1, group[source]), kept
 
 
 def assembled(part: Part, schema: Schema) -> dict[str, Any]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +23,11 @@ from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.population.crews import Crew, Given, Processes, Threads, pickled
 from leastways.population.driver import Driver, Settings
 from leastways.population.folder import LOG, RunFolder, check_place
+from leastways.population.kinds import KINDS, Answers, Kinds
 from leastways.population.log import Log, Progress, Watch
 from leastways.population.parts import Part, assembled, parts_of
 from leastways.population.prints import config_of
-from leastways.population.sources import Source, survey
+from leastways.population.sources import People, Source, survey
 from leastways.population.tables import Solved, arrow, check_names
 from leastways.population.totals import added, sums_of, totals_of
 from leastways.recourse import Recourse
@@ -104,7 +108,8 @@ def recommend_files(
     resume
         Continue a run that was cut short. One that is finished is left as it is.
     dedup
-        Solve people of the same part who have the same values and said the same only once.
+        Solve people who have the same values and said the same only once. Keeps a few hundred bytes of memory for each
+        kind of people, and reads the input twice more.
     time_limit
         Seconds that a chunk of people may take before its worker is taken to hang. None: 5 minutes, or 30 times what it
         should take by the speed so far.
@@ -131,12 +136,24 @@ def recommend_files(
     manifest = {"config": config, "input": source.manifest(), "schema": recourse.schema.to_yaml()}
     with RunFolder.opened(Path(out), manifest, resume) as folder:
         if folder.finished:
+            _drop_kinds(folder)
             return _result(folder, 0.0, 0)
+        before = sum(part.people for part in folder.done.values())
+        began = time.perf_counter()
         with Log(Path(log) if log is not None else folder.path / LOG) as lines:
-            run = _Run(recourse, source, folder, lines, preferences, people_per_part, dedup, progress)
-            return run.go(
-                lambda: _crew(recourse, workers, executor, cluster), time_limit=time_limit, give_up_after=give_up_after
-            )
+            run = _Run(recourse, folder, lines, preferences, people_per_part, progress, time_limit, give_up_after)
+            hire = partial(_crew, recourse, workers, executor, cluster)
+            try:
+                run.solve_kinds(source, manifest, hire) if dedup else run.solve(source, folder, hire)
+            except (KeyboardInterrupt, LeastwaysError) as error:
+                with suppress(DataError):  # the log may be what cannot be written
+                    event = "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped"
+                    run.note_end(event, source, began, error=str(error))
+                raise
+            folder.finish(added(folder.done[number].totals for number in sorted(folder.done)))
+            run.note_end("finished", source, began)
+        _drop_kinds(folder)
+        return _result(folder, time.perf_counter() - began, source.rows - before)
 
 
 @dataclass
@@ -144,62 +161,78 @@ class _Run:
     """A run under way."""
 
     recourse: Recourse
-    source: Source
     folder: RunFolder
     log: Log
     preferences: Preferences | Mapping[Any, Preferences] | None
     people_per_part: int
-    dedup: bool
     progress: Callable[[Progress], None] | None
+    time_limit: float | None
+    give_up_after: int
+    working: float = 0.0  # seconds of all workers
+    searching: float = 0.0  # of them within the search
 
-    def go(self, crew: Callable[[], Crew], time_limit: float | None, give_up_after: int) -> PopulationResult:
-        before = sum(part.people for part in self.folder.done.values())
-        self._watch = Watch(self.source.rows, before, self.progress)
-        self._searching = self._working = 0.0
-        workers = crew()
-        self.log.write(
-            "begun", people=self.source.rows, done_before=before, crew=workers.name, **_links(workers), pid=os.getpid()
-        )
-        told = self.preferences if isinstance(self.preferences, Preferences) else None
+    def solve(self, people: People, folder: RunFolder, hire: Callable[[], Crew]) -> None:
+        """Search for all people who are not done yet, and write each part as it is solved."""
+        before = sum(part.people for part in folder.done.values())
+        self._watch = Watch(people.rows, before, self.progress)
+        crew = hire()
+        self.log.write("begun", people=people.rows, done_before=before, crew=crew.name, **_links(crew), pid=os.getpid())
         settings = Settings(
             schema=self.recourse.schema,
-            unit=unit_of(self.recourse, self.source.rows),
-            told=told,
-            time_limit=time_limit,
-            give_up_after=give_up_after,
-            total=self.source.rows - before,
+            unit=unit_of(self.recourse, people.rows),
+            told=self.preferences if isinstance(self.preferences, Preferences) else None,
+            time_limit=self.time_limit,
+            give_up_after=self.give_up_after,
+            total=people.rows - before,
         )
-        driver = Driver(workers, settings, self._finished, self._advanced, self.log.write)
-        try:
-            driver.run(self._parts())
-        except (KeyboardInterrupt, LeastwaysError) as error:
-            with suppress(DataError):  # the log may be what cannot be written
-                self._note_end("interrupted" if isinstance(error, KeyboardInterrupt) else "stopped", error=str(error))
-            raise
-        self.folder.finish(added(self.folder.done[number].totals for number in sorted(self.folder.done)))
-        self._note_end("finished")
-        return _result(self.folder, self._watch.seconds, self.source.rows - before)
+        driver = Driver(crew, settings, partial(self._keep, folder), self._advanced, self.log.write)
+        driver.run(self._parts(people, folder))
 
-    def _parts(self) -> Iterator[Part]:
-        return parts_of(self.source, self.people_per_part, list(self.folder.done), self.dedup, self.preferences)
+    def solve_kinds(self, source: Source, manifest: Mapping[str, Any], hire: Callable[[], Crew]) -> None:
+        """Search for one of each kind, in a folder inside, and give everybody what was found for theirs."""
+        each = None if isinstance(self.preferences, Preferences) else self.preferences
+        kinds = Kinds(source, each)
+        self.log.write("kinds", people=source.rows, kinds=kinds.rows)
+        account = {**manifest, "input": {**manifest["input"], "rows": kinds.rows}}
+        with RunFolder.opened(self.folder.path / KINDS, account, resume=True) as inside:
+            if not inside.finished:
+                self.solve(kinds, inside, hire)
+                inside.finish(added(inside.done[number].totals for number in sorted(inside.done)))
+            answers = Answers(inside, self.people_per_part)
+            for part in self._parts(source, self.folder):
+                given = np.zeros(0, np.int64)
+                if len(part.frame):
+                    given = answers.give(part, kinds.numbers_of(part))
+                self._keep(self.folder, part, searched=kinds.new_in(part, given))
 
-    def _finished(self, part: Part) -> None:
+    def _parts(self, people: People, folder: RunFolder) -> Iterator[Part]:
+        return parts_of(people, self.people_per_part, list(folder.done), self.preferences)
+
+    def _keep(self, folder: RunFolder, part: Part, searched: int | None = None) -> None:
         """Write a part that is solved, and let go of it."""
         tables = assembled(part, self.recourse.schema)
         part.solved.clear()
-        done = self.folder.keep(part.number, part.first, tables, sums_of(tables["people"], len(part.frame)))
+        searched = len(part.frame) if searched is None else searched
+        done = folder.keep(part.number, part.first, tables, sums_of(tables["people"], searched))
         self.log.write("part", number=part.number, people=done.people, options=done.files["options"]["rows"])
 
     def _advanced(self, solved: Solved, people: int) -> None:
-        self._working += solved.seconds
-        self._searching += solved.searching
+        self.working += solved.seconds
+        self.searching += solved.searching
         found = int((solved.people["n_options"].to_numpy() > 0).sum())
         self._watch.add(people, round(found * people / max(len(solved.people), 1)))
 
-    def _note_end(self, event: str, **facts: Any) -> None:
-        facts |= {"done": sum(part.people for part in self.folder.done.values()), "people": self.source.rows}
-        spent = {"working": self._working, "searching": self._searching, "seconds": self._watch.seconds}
+    def note_end(self, event: str, source: Source, began: float, **facts: Any) -> None:
+        """Write how it ended, how far it is, and where the time went."""
+        spent = {"working": self.working, "searching": self.searching, "seconds": time.perf_counter() - began}
+        facts |= {"done": sum(part.people for part in self.folder.done.values()), "people": source.rows}
         self.log.write(event, **facts, **{name: round(value, 3) for name, value in spent.items()})
+
+
+def _drop_kinds(folder: RunFolder) -> None:
+    """Remove what was found for kinds, once everybody has theirs."""
+    if (folder.path / KINDS).is_dir():
+        shutil.rmtree(folder.path / KINDS)
 
 
 def _check(

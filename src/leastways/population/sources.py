@@ -66,6 +66,24 @@ class Reader(Protocol):
         ...
 
 
+class People(Protocol):
+    """People in some order, of whom any stretch can be read again."""
+
+    @property
+    def label_type(self) -> Any:
+        """The arrow type of their labels."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """How many they are."""
+        ...
+
+    def blocks(self, skip: Sequence[tuple[int, int]] = ()) -> Iterator[Block]:
+        """Yield all rows in their order; of those in `skip` (from, to) some may be left out."""
+        ...
+
+
 @dataclass(frozen=True)
 class Source:
     """All people, in files that fit together."""

@@ -1,0 +1,133 @@
+"""Kinds of people: those who have the same values and said the same, so that each kind is searched for only once.
+
+The kinds are solved first, as a run of their own in a folder inside; then everybody gets what was found for theirs.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways.costs import Preferences
+from leastways.population.folder import RunFolder
+from leastways.population.parts import Part, told_to
+from leastways.population.prints import value_print
+from leastways.population.sources import Block, Source
+from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow
+
+KINDS = "kinds"  # the folder inside
+_KEYS = "0123456789abcdef", "fedcba9876543210"  # two hashes of 64 bits: by chance no two kinds are alike in both
+_HELD = 8  # parts of kinds in memory while everybody gets theirs
+
+
+class Kinds:
+    """All kinds among some people, numbered as they first appear: a source of people to solve, one of each kind.
+
+    It keeps a few hundred bytes a kind in memory; the people themselves are read again whenever they are needed.
+    """
+
+    def __init__(self, source: Source, each: Mapping[Any, Preferences] | None) -> None:
+        self._source, self._each = source, each
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._first = array("q")  # the row in which a kind appears first
+        for block in source.blocks():
+            if block.frame is not None:
+                for row, key in enumerate(self._keys(block.frame, self._told(block)), start=block.first):
+                    if self._numbers.setdefault(key, len(self._first)) == len(self._first):
+                        self._first.append(row)
+        self.label_type = source.label_type
+
+    @property
+    def rows(self) -> int:
+        """How many kinds there are."""
+        return len(self._first)
+
+    def blocks(self, skip: Sequence[tuple[int, int]] = ()) -> Iterator[Block]:
+        """Yield the first of each kind, in order."""
+        first = np.array(self._first)
+        for block in self._source.blocks():
+            begin, end = np.searchsorted(first, [block.first, block.first + block.rows])
+            if block.frame is not None and end > begin:
+                mine = first[begin:end] - block.first
+                yield Block(int(begin), len(mine), block.frame.iloc[mine], block.labels.take(arrow().array(mine)))
+
+    def numbers_of(self, part: Part) -> NDArray[np.int64]:
+        """Return the kind of each row of a part's frame."""
+        keys = self._keys(part.frame, part.told_each)
+        return np.fromiter((self._numbers[key] for key in keys), np.int64, len(part.frame))
+
+    def new_in(self, part: Part, kinds: NDArray[np.int64]) -> int:
+        """Count the kinds that appear in this part and in none before it."""
+        return int((np.array(self._first)[kinds] >= part.first).sum())
+
+    def _told(self, block: Block) -> dict[int, Preferences]:
+        return told_to(block.labels.cast(self._source.label_type), np.arange(block.rows), self._each)
+
+    @staticmethod
+    def _keys(frame: pd.DataFrame, told: Mapping[int, Preferences]) -> Iterator[tuple[int, int]]:
+        """Return what tells kinds apart, for each row of a frame."""
+        said = {id(p): value_print(p) for p in told.values()}
+        prints = [said[id(told[row])] if row in told else "" for row in range(len(frame))]
+        plain = pd.DataFrame({name: _comparable(frame[name]) for name in frame} | {"\0told": prints})
+        one, two = (pd.util.hash_pandas_object(plain, index=False, hash_key=key).tolist() for key in _KEYS)
+        return zip(one, two, strict=True)
+
+
+def _comparable(column: pd.Series[Any]) -> Any:
+    """Return a column such that values hash alike if and only if they are the same; a block may have other types."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        numbers = column.to_numpy()
+        real = numbers.astype(np.float64)
+        if column.dtype.kind == "f" or (np.abs(real) < 2.0**53).all():
+            return real
+    return [f"{type(value).__name__}:{value!r}" for value in column.tolist()]
+
+
+class Answers:
+    """What was found for each kind, read from the folder of their run."""
+
+    def __init__(self, folder: RunFolder, size: int) -> None:
+        self._size = size
+        self._load = lru_cache(maxsize=_HELD)(lambda number: self._read(folder, number))
+
+    def give(self, part: Part, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give everybody in a part what was found for their kind; returns the kinds."""
+        kinds, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+        people, options = [], []
+        for number in np.unique(kinds // self._size):
+            mine = kinds[kinds // self._size == number] - number * self._size
+            table, offered = self._load(int(number))
+            people.append(table.take(arrow().array(mine)))
+            options.append(_of_some(offered, mine, sum(len(t) for t in people[:-1])))
+        pa = arrow()
+        part.frame = part.frame.iloc[first]
+        part.source = np.where(part.source < 0, -1, place[part.source]).astype(np.int64)
+        part.solved = {0: Solved(pa.concat_tables(people), pa.concat_tables(options), 0, 0, 0.0, 0.0)}
+        return kinds
+
+    def _read(self, folder: RunFolder, number: int) -> tuple[Any, Any]:
+        import pyarrow.parquet as pq
+
+        files = folder.done[number].files
+        people, options = (pq.read_table(folder.path / files[name]["name"]) for name in ("people", "options"))
+        places = arrow().array(options[ROW].to_numpy() - number * self._size)
+        options = options.drop_columns([ROW, PERSON]).add_column(0, PLACE, places)
+        return people.drop_columns([ROW, PERSON]), options
+
+
+def _of_some(options: Any, places: NDArray[np.int64], before: int) -> Any:
+    """Return the options of some people by their places, counted anew from `before`."""
+    pa = arrow()
+    whose = options[PLACE].to_numpy()
+    begin, end = np.searchsorted(whose, places), np.searchsorted(whose, places, side="right")
+    count = end - begin
+    person = np.repeat(np.arange(len(places)), count)
+    within = np.arange(len(person)) - np.repeat(np.cumsum(count) - count, count)
+    taken = options.take(pa.array(begin[person] + within))
+    return taken.set_column(0, options.schema.field(0), pa.array(before + person))
