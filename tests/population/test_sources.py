@@ -97,7 +97,7 @@ def test_labels_that_are_numbers_in_one_file_only(tmp_path: Path) -> None:
 
 
 def read(path: Path, index: str | None = None, size: int = 1000, done: tuple[int, ...] = ()) -> list[Any]:
-    return list(parts_of(survey(path, SCHEMA, index), size, done, False, None))
+    return list(parts_of(survey(path, SCHEMA, index), size, done, None))
 
 
 @pytest.mark.parametrize("done", [(), (0,), (1,), (0, 1), (2,), (0, 2)])
@@ -351,7 +351,7 @@ def test_a_file_that_changes_while_it_is_looked_over(tmp_path: Path, monkeypatch
 def test_a_file_that_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "people.csv"
     people().to_csv(path)
-    parts = parts_of(survey(path, SCHEMA, "customer"), 20, (), False, None)
+    parts = parts_of(survey(path, SCHEMA, "customer"), 20, (), None)
 
     def cut_off(*_: Any) -> Any:
         path.write_text("")
