@@ -232,20 +232,21 @@ def until(done: Any, seconds: float = 300.0) -> None:
 def test_the_driver_is_killed(source: Path, unbroken: Path, tmp_path: Path) -> None:
     """kill -9 of the driver in the middle of the second part; its workers go too, and the run is resumed."""
     script, out, mark = tmp_path / "driver.py", tmp_path / "out", tmp_path / "mark"
+    journal = out / "journal.jsonl"
     script.write_text(DRIVER)
     command = [sys.executable, str(script), str(source), str(out), str(mark)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, env=env) as process:
         try:
-            until(lambda: mark.exists() or process.poll() is not None)
-            assert process.poll() is None  # the worker hangs on the victim by now
+            until(lambda: (mark.exists() and journal.read_text()) or process.poll() is not None)
+            assert process.poll() is None  # the worker hangs on the victim by now, and the first part is written
             helpers = children(process.pid)
             assert helpers
         finally:
             process.kill()
     until(lambda: not any(alive(pid) for pid in helpers), 30)
     assert not read_manifest(out)["finished"]
-    assert len((out / "journal.jsonl").read_text().splitlines()) == 1
+    assert len(journal.read_text().splitlines()) == 1
     run(fitted(), source, out, resume=True)
     everybody_once(out)
     assert prints(out) == prints(unbroken)
