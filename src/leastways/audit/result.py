@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from leastways.errors import DataError, SettingError, nearest
-from leastways.plans.json_tables import frame_from_json, frame_to_json
+from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
 
 _FORMAT, _VERSION = "leastways audit", 1
 # The tables and the columns that are their index.
@@ -113,26 +112,12 @@ class Audit:
         """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back an equal audit."""
         head = {"format": _FORMAT, "version": _VERSION, "settings": dict(self.settings), "warnings": self.warnings}
         tables = {name: _to_json(getattr(self, name), keys) for name, keys in _KEYS.items()}
-        text = json.dumps(head | tables, allow_nan=False, ensure_ascii=False)
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return document_to_json(head | tables, path)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Audit:
         """Read an audit from a JSON file, or from JSON text."""
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        where = "the text" if is_text else repr(str(source))
-        if not is_text and not Path(source).is_file():
-            raise DataError(f"there is no file {where}.")
-        try:
-            data = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DataError(f"{where} is not valid JSON: {error}") from error
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise DataError(f"{where} does not hold a leastways audit.")
-        if data.get("version") != _VERSION:
-            raise DataError(f"{where} has version {data.get('version')!r}; this release reads {_VERSION}.")
+        data, where = document_from_json(source, _FORMAT, _VERSION, "a leastways audit")
         try:
             tables: dict[str, Any] = {name: _from_json(data[name], keys) for name, keys in _KEYS.items()}
             return cls(**tables, warnings=list(data["warnings"]), settings=dict(data["settings"]))

@@ -1,8 +1,13 @@
-"""Data frames as JSON that comes back exactly: dtypes, categories, index, infinities and missing values."""
+"""Data frames as JSON that comes back exactly: dtypes, categories, index, infinities and missing values.
+
+And the documents that hold them, each with its format and version.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -26,6 +31,31 @@ def frame_from_json(data: dict[str, Any]) -> pd.DataFrame:
     index = _as_index(_column_from_json(data["index"])).rename(data["index_name"])
     columns = {name: pd.Series(_column_from_json(column), index=index) for name, column in data["columns"]}
     return pd.DataFrame(columns, index=index)
+
+
+def document_to_json(content: dict[str, Any], path: str | Path | None) -> str:
+    """Return a document as JSON text, which is also written to a file if a path is given."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def document_from_json(source: str | Path, form: str, version: int, what: str) -> tuple[dict[str, Any], str]:
+    """Read a document of a format and version from a file, or from JSON text; returns it, and how errors name it."""
+    is_text = isinstance(source, str) and source.lstrip().startswith("{")
+    where = "the text" if is_text else repr(str(source))
+    if not is_text and not Path(source).is_file():
+        raise DataError(f"there is no file {where}.")
+    try:
+        data = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{where} is not valid JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != form:
+        raise DataError(f"{where} does not hold {what}.")
+    if data.get("version") != version:
+        raise DataError(f"{where} has version {data.get('version')!r}; this release reads {version}.")
+    return data, where
 
 
 def _column_to_json(column: pd.Series[Any], what: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ import pandas as pd
 
 from leastways.errors import DataError, listed, nearest, plain
 from leastways.plans.certificate import CERTIFICATE, Certificate, no_certificates
-from leastways.plans.json_tables import frame_from_json, frame_to_json
+from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
 from leastways.plans.wording import Change, changes_of
 from leastways.schema import Schema
 
@@ -284,26 +283,12 @@ class RecoursePlans:
         names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if len(getattr(self, n)))]
         head = {"format": _FORMAT, "version": _VERSION, "settings": self.settings, "schema": self.schema.to_yaml()}
         tables = {name: frame_to_json(getattr(self, name)) for name in names}
-        text = json.dumps(head | tables, allow_nan=False, ensure_ascii=False)
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return document_to_json(head | tables, path)
 
     @classmethod
     def from_json(cls, source: str | Path) -> RecoursePlans:
         """Read plans from a JSON file, or from JSON text."""
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        where = "the text" if is_text else repr(str(source))
-        if not is_text and not Path(source).is_file():
-            raise DataError(f"there is no file {where}.")
-        try:
-            data = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DataError(f"{where} is not valid JSON: {error}") from error
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise DataError(f"{where} does not hold leastways plans.")
-        if data.get("version") != _VERSION:
-            raise DataError(f"{where} has version {data.get('version')!r}; this release reads {_VERSION}.")
+        data, where = document_from_json(source, _FORMAT, _VERSION, "leastways plans")
         try:
             names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if n in data)]
             frames = {n: frame_from_json(data[n]) for n in names}

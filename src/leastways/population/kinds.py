@@ -35,12 +35,13 @@ class Kinds:
     def __init__(self, source: Source, each: Mapping[Any, Preferences] | None) -> None:
         self._source, self._each = source, each
         self._numbers: dict[tuple[int, int], int] = {}
-        self._first = array("q")  # the row in which a kind appears first
+        first = array("q")
         for block in source.blocks():
             if block.frame is not None:
                 for row, key in enumerate(self._keys(block.frame, self._told(block)), start=block.first):
-                    if self._numbers.setdefault(key, len(self._first)) == len(self._first):
-                        self._first.append(row)
+                    if self._numbers.setdefault(key, len(first)) == len(first):
+                        first.append(row)
+        self._first = np.array(first)  # the row in which each kind appears first, so rising
         self.label_type = source.label_type
 
     @property
@@ -50,11 +51,10 @@ class Kinds:
 
     def blocks(self, skip: Sequence[tuple[int, int]] = ()) -> Iterator[Block]:
         """Yield the first of each kind, in order."""
-        first = np.array(self._first)
         for block in self._source.blocks():
-            begin, end = np.searchsorted(first, [block.first, block.first + block.rows])
+            begin, end = np.searchsorted(self._first, [block.first, block.first + block.rows])
             if block.frame is not None and end > begin:
-                mine = first[begin:end] - block.first
+                mine = self._first[begin:end] - block.first
                 yield Block(int(begin), len(mine), block.frame.iloc[mine], block.labels.take(arrow().array(mine)))
 
     def numbers_of(self, part: Part) -> NDArray[np.int64]:
@@ -64,7 +64,7 @@ class Kinds:
 
     def new_in(self, part: Part, kinds: NDArray[np.int64]) -> int:
         """Count the kinds that appear in this part and in none before it."""
-        return int((np.array(self._first)[kinds] >= part.first).sum())
+        return int((self._first[kinds] >= part.first).sum())
 
     def _told(self, block: Block) -> dict[int, Preferences]:
         return told_to(block.labels.cast(self._source.label_type), np.arange(block.rows), self._each)
