@@ -1,0 +1,69 @@
+"""People measured one by one: their accepted states, the best sets of them, and what guided search offers."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.best_sets.bounds import coverage_bounds
+from benchmarks.best_sets.states import axes_of, minimal_states, served
+from benchmarks.paper import LOADERS, recourse
+from leastways.costs import CostDistribution, CostModel
+from leastways.models import as_model
+from leastways.models.shortcut import Shortcut
+from leastways.models.tabulated import TabulatedPeople
+from leastways.rng import keys_of_labels, stream
+
+SEARCHES: dict[str, dict[str, Any]] = {
+    "guided": {"n_costs": 1000},
+    "guided, satisfaction, M 4000": {"n_costs": 4000, "objective": "satisfaction"},
+}
+
+
+class Asked(NamedTuple):
+    """What decides the figures."""
+
+    data: str
+    samples: int
+    options: tuple[int, ...]
+    noise: float
+    budget: int
+
+
+def measure(asked: Asked, first: int, last: int) -> list[dict[str, Any]]:
+    """Measure people first .. last of a data set."""
+    data = LOADERS[asked.data]()
+    schema, crowd = data.schema(), data.people.iloc[first:last]
+    people = schema.encode(crowd)
+    options = {}
+    for name, settings in SEARCHES.items():
+        found = recourse(data, "guided", 0, n_options=10, budget=asked.budget, **settings).recommend(crowd).options
+        whose = people.index.get_indexer(found["person"])
+        options[name] = schema.encode_options(found, people, whose), whose
+    judge = Shortcut.find(as_model(data.model, target=1), schema).people(people)
+    if not isinstance(judge, TabulatedPeople):
+        raise TypeError(f"{asked.data}: the model's encoder cannot be tabulated: {judge}")
+    costs = CostModel.fit(schema, CostDistribution(noise_std=asked.noise), data.frame)
+    keys = stream(keys_of_labels(people.index.tolist(), 0), "hidden truth")
+    rows = []
+    for p, label in enumerate(people.index):
+        began = time.perf_counter()
+        here = slice(p, p + 1)
+        t = costs.sample(people.take(here), keys[here], asked.samples, [None]).tables
+        states = minimal_states(partial(_accepted, judge, p), axes_of(t, 0))
+        serves = served(t, 0, states)
+        row = {"person": str(label), "states": len(states), "all": float(serves.any(axis=0).mean())}
+        for name, (codes, whose) in options.items():
+            row[name] = float(served(t, 0, codes[whose == p]).any(axis=0).mean())
+        bounds = coverage_bounds(serves, asked.options)
+        row |= {f"best {n}, at most": bound for n, bound in zip(asked.options, bounds, strict=True)}
+        rows.append(row | {"seconds": time.perf_counter() - began})
+    return rows
+
+
+def _accepted(judge: TabulatedPeople, p: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    return judge.probability(codes, np.full(len(codes), p)) >= 0.5

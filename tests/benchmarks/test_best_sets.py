@@ -1,0 +1,72 @@
+"""The yardstick for sets of options: states against a plain search of the grid, bounds against every set there is."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+from benchmarks.best_sets.bounds import coverage_bounds
+from benchmarks.best_sets.states import Axis, minimal_states
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def some_axes(rng: np.random.Generator) -> list[Axis]:
+    """An axis of numbers on both sides of the present code, one above it, and a category."""
+    up, down = rng.integers(0, 3, 2)
+    both = Axis(
+        np.array([5, *range(6, 6 + up), *range(4, 4 - down, -1)]), np.array([0, *_steps(up), *_steps(down, up)])
+    )
+    return [both, Axis(np.array([0, 1, 2]), np.array([0, 0, 1])), Axis(np.array([1, 0, 2]), np.zeros(3, np.int64))]
+
+
+def _steps(n: int, passed: int = 0) -> list[int]:
+    return [0 if step == 0 else passed + step for step in range(n)]
+
+
+def on_the_way(near: tuple[int, ...], far: tuple[int, ...], present: tuple[int, ...]) -> bool:
+    """Whether a state makes some of another's changes, none larger; the last feature is a category."""
+    numbers = all(min(a, s) <= n <= max(a, s) for n, a, s in zip(near[:-1], far[:-1], present[:-1], strict=True))
+    return near != far and numbers and near[-1] in (far[-1], present[-1])
+
+
+@given(seeds)
+def test_minimal_states_are_those_with_no_accepted_state_on_the_way(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    axes = some_axes(rng)
+    states = list(product(*(axis.codes.tolist() for axis in axes)))
+    accepted = {state: bool(rng.random() < 0.3) for state in states}
+    asked: list[tuple[int, ...]] = []
+
+    def ask(codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        asked.extend(map(tuple, codes.tolist()))
+        return np.array([accepted[tuple(c)] for c in codes.tolist()], np.bool_)
+
+    found = set(map(tuple, minimal_states(ask, axes).tolist()))
+    present = tuple(int(axis.codes[0]) for axis in axes)
+    wanted = {
+        state
+        for state in states
+        if accepted[state] and not any(accepted[near] and on_the_way(near, state, present) for near in states)
+    }
+    assert found == wanted
+    assert len(asked) == len(set(asked)), "no state is asked about twice"
+
+
+@given(seeds, st.integers(1, 4))
+def test_no_set_serves_more_than_its_bound(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    serves = rng.random((7, 40)) < rng.uniform(0.02, 0.4, (7, 1))
+    best = max(serves[list(chosen)].any(axis=0).mean() for chosen in combinations(range(7), size))
+    (bound,) = coverage_bounds(serves, [size])
+    assert best <= bound + 1e-6
+    assert bound <= serves.any(axis=0).mean() + 1e-12
+    assert bound <= min(1.0, size * serves.mean(axis=1).max()) + 1e-6, "no better than as many copies of the best state"
+
+
+def test_a_bound_is_reached_where_states_serve_different_samples() -> None:
+    serves = np.repeat(np.eye(6, dtype=np.bool_), 5, axis=1)
+    np.testing.assert_allclose(coverage_bounds(serves, [1, 3, 6]), [1 / 6, 1 / 2, 1], atol=1e-6)
