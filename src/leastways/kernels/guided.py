@@ -40,6 +40,21 @@ def _sum_needs(lowest: NDArray[np.float64], aim: bool, need: NDArray[np.float64]
 
 
 @lean
+def _windows(g: Guides, s: Scratch) -> int:
+    """Return how many windows it takes to look at every sample."""
+    return -(-g.lowest.shape[1] // s.need.shape[0])
+
+
+@lean
+def _next_window(g: Guides, p: int, s: Scratch) -> int:
+    """Return the first sample of the window whose turn it is: each gets its turn, so that no sample is overlooked."""
+    S = s.need.shape[0]
+    first = min(g.window[p] * S, g.lowest.shape[1] - S)
+    g.window[p] = (g.window[p] + 1) % _windows(g, s)
+    return int(first)
+
+
+@lean
 def _draw_needy(need: NDArray[np.float64], state: np.uint64) -> tuple[np.uint64, int]:
     """Draw a sample in proportion to how badly it is served."""
     state, u = uniform(state)
@@ -70,16 +85,21 @@ def _make_candidates(
     p: int,
     s: Scratch,
     items: Items,
+    first: int,
     state: np.uint64,
 ) -> tuple[np.uint64, int]:
-    """Make candidates, none asked before and none twice: half by the knapsack, half by steps and exploration."""
+    """Make candidates for the window of samples at `first`: half by the knapsack, half by steps and exploration.
+
+    None was asked before, and none is there twice.
+    """
     C, parts = s.value.shape[0], g.parts
     fill(s.fresh, 0)
     n = 0
     for tries in range(3 * C):
         if n == C:
             break
-        state, m = _draw_needy(s.need, state)
+        state, place = _draw_needy(s.need, state)
+        m = first + place
         if parts.surrogate and (tries % 2 == 0 or not parts.steps):
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
@@ -110,12 +130,23 @@ def _guess(t: Tables, net: SharedNet, g: Guides, p: int, present: float, codes: 
 
 
 @lean
-def _pick(t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, n: int, wanted: int, out: NDArray[np.int32]) -> int:
-    """Choose up to `wanted` candidates greedily by expected gain, each counting on those before it; out [wanted, F]."""
+def _pick(
+    t: Tables,
+    net: SharedNet,
+    g: Guides,
+    p: int,
+    s: Scratch,
+    first: int,  # sample of the window that candidates are ranked on
+    n: int,
+    wanted: int,
+    out: NDArray[np.int32],  # [wanted, F] written
+) -> int:
+    """Choose up to `wanted` candidates greedily by expected gain, each counting on those before it."""
     present = shared_log_odds(t, net, p, t.start[p], s.hidden)
-    weights, lowest = t.weights[p], g.lowest[p]
+    S = s.lowest.shape[0]
+    weights, lowest = t.weights[p, first : first + S], g.lowest[p, first : first + S]
     for c in range(n):
-        mean_costs(t, p, s.codes[c], s.costs[c])
+        mean_costs(t, p, s.codes[c], first, s.costs[c])
         s.chance[c] = 0.5
         if g.parts.surrogate:
             s.chance[c] = max(chance(_guess(t, net, g, p, present, s.codes[c], s), g.spread[p]), _LEAST_CHANCE)
@@ -186,13 +217,17 @@ def ask_guided(
         made = 0
         if g.rounds[p] == 0 and s.hidden.shape[0] == 0 and g.parts.first_moves:
             state, n = first_moves(t, rules, choices, n_choices, p, s.codes, s.value.shape[0], state)
-            made = _pick(t, net, g, p, s, n, quota[p], codes[row:])
+            made = _pick(t, net, g, p, s, 0, n, quota[p], codes[row:])
         if made == 0:
-            _sum_needs(g.lowest[p], g.parts.aim, s.need)
             list_items(t, p, choices[p], n_choices[p], g.lift[p], items)
             list_best(t, p, choices[p], n_choices[p], g.lift[p], items)
-            state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, state)
-            made = _pick(t, net, g, p, s, n, quota[p], codes[row:])
+            for _ in range(_windows(g, s)):  # until one has something to gain
+                first = _next_window(g, p, s)
+                _sum_needs(g.lowest[p, first : first + s.need.shape[0]], g.parts.aim, s.need)
+                state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, first, state)
+                made = _pick(t, net, g, p, s, first, n, quota[p], codes[row:])
+                if made > 0:
+                    break
         g.rounds[p] += 1
         g.stream[p] = state
         g.alive[p] = made > 0

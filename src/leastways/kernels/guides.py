@@ -30,6 +30,7 @@ class Guides(NamedTuple):
     stream: NDArray[np.uint64]  # [P]
     alive: NDArray[np.bool_]  # [P]
     rounds: NDArray[np.int64]  # [P]
+    window: NDArray[np.int64]  # [P] which window of the samples is next
     now: NDArray[np.float64]  # [P] present log-odds against the threshold
     n_asked: NDArray[np.int64]  # [P]
     asked: NDArray[np.int32]  # [P, B, F]
@@ -52,12 +53,12 @@ class Scratch(NamedTuple):
     """Room for one person's round."""
 
     codes: NDArray[np.int32]  # [C + 1, F]
-    costs: NDArray[np.float64]  # [C, S] rough costs under the first S samples, enough to rank candidates
+    costs: NDArray[np.float64]  # [C, S] rough costs under a window of the samples, enough to rank candidates
     value: NDArray[np.float64]  # [C]
     chance: NDArray[np.float64]  # [C] guessed chance of acceptance
     lowest: NDArray[np.float64]  # [S]
     fresh: NDArray[np.uint64]  # [H] hashes of this round's candidates
-    need: NDArray[np.float64]  # [M] running sum of how badly samples are served
+    need: NDArray[np.float64]  # [S] running sum of how badly samples are served
     row: NDArray[np.float64]  # [M]
     factor: NDArray[np.float64]  # [D, D]
     used: NDArray[np.int64]  # [D]

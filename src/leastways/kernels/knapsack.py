@@ -61,8 +61,8 @@ def percentile_step(t: Tables, p: int, f: int, j: int) -> float:
 
 
 @lean
-def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
-    """Write what a state counts in the objective under the first S samples (out [S]), without the noise."""
+def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], first: int, out: NDArray[np.float64]) -> None:
+    """Write what a state counts in the objective under S samples from `first` on (out [S]), without the noise."""
     S = out.shape[0]
     fill(out, 0.0)
     for f in range(codes.shape[0]):
@@ -70,12 +70,12 @@ def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.floa
         if j == i:
             continue
         if not has_formula(t, p, f, j):
-            row = t.cells[row_of(t, p, f, j)]
+            row = t.cells[row_of(t, p, f, j), first : first + S]
             for m in range(S):
                 out[m] += row[m]
             continue
         linear, share = linear_mean(i, j, t.used[p, f]), percentile_step(t, p, f, j)
-        scores, alpha = t.scores[p, f], t.alpha[p]
+        scores, alpha = t.scores[p, f, first : first + S], t.alpha[p, first : first + S]
         for m in range(S):  # the score is NaN where the feature is not editable, and the cost becomes so
             out[m] += (1.0 + TIE - scores[m]) * (share + alpha[m] * (linear - share))
     ceiling, slope, step, step_at = t.uncovered_cost, t.slope, t.step, t.step_at

@@ -19,7 +19,7 @@ from leastways.search.base import Chosen, Problem, Questions, check_choice, regi
 
 _CALLS = 12  # model calls for an ordinary budget
 _LARGEST_ROUND = 100
-_RANKING_SAMPLES = 256  # candidates are ranked on so many of the samples; the answers count on all
+_WINDOW = 256  # a round makes and ranks candidates for so many of the samples; the answers count on all
 _CANDIDATES = 4  # made per question asked
 _FIRST_DOUBT = 0.7  # how far a guess is taken to be off before any was checked, in log-odds
 
@@ -86,6 +86,7 @@ class GuidedRun:
             stream=stream(problem.keys, "guided"),
             alive=np.ones(P, np.bool_),
             rounds=np.zeros(P, np.int64),
+            window=np.zeros(P, np.int64),
             now=np.array([log_odds(x, problem.threshold) for x in problem.present]),
             n_asked=np.zeros(P, np.int64),
             asked=np.zeros((P, B, F), np.int32),
@@ -103,7 +104,7 @@ class GuidedRun:
             lift=self.shared_lift.copy(),
             spread=np.full(P, 1.0 if problem.shared is None else max(self.net.doubt, LEAST_SPREAD)),
         )
-        S = min(M, _RANKING_SAMPLES)
+        S = min(M, _WINDOW)
         C = max(24, _CANDIDATES * self.round)
         self.scratch = Scratch(
             codes=np.zeros((C + 1, F), np.int32),
@@ -112,7 +113,7 @@ class GuidedRun:
             chance=np.empty(C),
             lowest=np.empty(S),
             fresh=np.empty(_power_of_two(2 * C), np.uint64),
-            need=np.empty(M),
+            need=np.empty(S),
             row=np.empty(M),
             factor=np.zeros((D, D)),
             used=np.empty(D, np.int64),
