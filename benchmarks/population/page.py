@@ -56,11 +56,10 @@ def _speed(rows: dict[str, Any]) -> Iterable[str]:
                 outside = result["share_outside"]
                 pool = speed if what == "files" and workers == 2 else pool
                 against = 1 - speed / pool if what == "dask" and pool else None
-                target = (
-                    f"{against:.0%} slower than processes; <= 10 %: {verdict(against <= 0.10)}"
-                    if against is not None
-                    else f">= 85 %: {verdict(efficiency >= 0.85)}, <= 15 % outside: {verdict(outside <= 0.15)}"
-                )
+                target = f">= 85 %: {verdict(efficiency >= 0.85)}, <= 15 % outside: {verdict(outside <= 0.15)}"
+                if against is not None:
+                    word = "slower" if against > 0 else "quicker"
+                    target = f"{abs(against):.0%} {word} than processes; <= 10 % slower: {verdict(against <= 0.10)}"
                 name = f"Dask, {workers} workers" if what == "dask" else f"folder, {workers} process(es)"
                 lines.append(f"| {name} | {n:,} | {speed:.0f} | {efficiency:.0%} | {outside:.0%} | {target} |")
     if not lines:

@@ -38,10 +38,10 @@ def test_verdicts_follow_the_figures() -> None:
     base = row("plain", 100, 1, 100.0)
     good = markdown(content(base, row("files", 100, 2, 180.0), row("dask", 100, 2, 170.0)))
     assert "| folder, 2 process(es) | 100 | 180 | 90% | 10% | >= 85 %: met, <= 15 % outside: met |" in good
-    assert "6% slower than processes; <= 10 %: met" in good
+    assert "6% slower than processes; <= 10 % slower: met" in good
     bad = markdown(content(base, row("files", 100, 2, 150.0), row("dask", 100, 2, 100.0)))
     assert ">= 85 %: NOT MET" in bad
-    assert "33% slower than processes; <= 10 %: NOT MET" in bad
+    assert "33% slower than processes; <= 10 % slower: NOT MET" in bad
 
 
 def test_memory_is_compared_between_sizes() -> None:
