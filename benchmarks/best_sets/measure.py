@@ -20,7 +20,7 @@ from leastways.rng import keys_of_labels, stream
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "guided": {"n_costs": 1000},
-    "guided, satisfaction, M 4000": {"n_costs": 4000, "objective": "satisfaction"},
+    **{f"guided, satisfaction, M {n}": {"n_costs": n, "objective": "satisfaction"} for n in (4000, 16_000)},
 }
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 from benchmarks.best_sets.bounds import coverage_bounds
+from benchmarks.best_sets.measure import Asked, measure
 from benchmarks.best_sets.states import Axis, minimal_states
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,3 +73,15 @@ def test_no_set_serves_more_than_its_bound(seed: int, size: int) -> None:
 def test_a_bound_is_reached_where_states_serve_different_samples() -> None:
     serves = np.repeat(np.eye(6, dtype=np.bool_), 5, axis=1)
     np.testing.assert_allclose(coverage_bounds(serves, [1, 3, 6]), [1 / 6, 1 / 2, 1], atol=1e-6)
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(
+    not os.environ.get("LEASTWAYS_DATA"), reason="needs the public data: set LEASTWAYS_DATA to its folder"
+)
+def test_guided_search_is_near_the_best_ten_and_never_above() -> None:
+    rows = measure(Asked("adult_binary", samples=1000, options=(10,), noise=0.0, budget=1000), 48, 54)
+    gaps = [[row["best 10, at most"] - share for name, share in row.items() if "guided" in name] for row in rows]
+    assert np.min(gaps) >= -1e-6
+    assert np.mean(gaps) < 0.015
+    assert all(row["best 10, at most"] <= row["all"] + 1e-6 for row in rows)
