@@ -22,9 +22,10 @@ types: $(VENV)/.installed-test  ## mypy, strict
 	$(BIN)/mypy
 
 bare:            ## install the core alone in an environment of its own and use it
-	rm -rf build/bare
+	rm -rf build/bare build/source && mkdir -p build/source
+	cp -r pyproject.toml README.md LICENSE src build/source  # a copy: another install may be building here
 	$(PYTHON) -m venv build/bare
-	build/bare/bin/python -m pip install --quiet .
+	build/bare/bin/python -m pip install --quiet ./build/source
 	build/bare/bin/python tests/install/bare.py
 
 benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)

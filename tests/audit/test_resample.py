@@ -174,8 +174,9 @@ def test_a_large_difference_has_a_small_p_value_but_never_zero() -> None:
     assert np.isnan(p_value(Tally.of(pairs(values)), Tally.of(pairs([])), 9, generator(0, "nobody")))
 
 
-def test_holm_is_that_of_statsmodels() -> None:
+def test_holm_is_that_of_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
+    monkeypatch.setattr("gc.collect", lambda: 0)  # it collects in every call: 40 seconds in a full suite
 
     @given(st.lists(st.one_of(st.just(float("nan")), st.floats(0, 1)), min_size=1, max_size=12))
     def check(p: list[float]) -> None:
