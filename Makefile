@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types bare benchmark reproduce clean
+.PHONY: help demo test lint types kernels bare benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -20,6 +20,9 @@ lint: $(VENV)/.installed-test  ## ruff: style and formatting
 
 types: $(VENV)/.installed-test  ## mypy, strict
 	$(BIN)/mypy
+
+kernels: $(VENV)/.installed-test  ## compile the kernels, which happens on their first call, by using them
+	$(BIN)/python examples/compare_methods.py
 
 bare:            ## install the core alone in an environment of its own and use it
 	rm -rf build/bare build/source && mkdir -p build/source
