@@ -184,6 +184,16 @@ def test_a_model_that_hangs_before_the_first_chunk(
         run(fitted(Homebody(os.getpid(), 600)), source, tmp_path / "out", workers=1, time_limit=0.5)
 
 
+def test_a_first_chunk_that_takes_long(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a speed nobody knows whether it hangs: it is told once, and left to the user."""
+    monkeypatch.setattr("leastways.population.driver._PATIENCE", 0.01)
+    monkeypatch.setattr("leastways.population.driver._LOOK", 0.01)
+    with pytest.warns(RuntimeWarning, match=r"no chunk of people has come back.*--time-limit") as told:
+        run(fitted(Misbehaving("slow", income=float(people()["income"].iloc[0]))), source, tmp_path / "out", workers=1)
+    assert len(told) == 1
+    assert events(tmp_path / "out").count("waiting") == 1
+
+
 class Homebody:
     """A model that can be loaded in the process that made it, and nowhere else."""
 

@@ -15,7 +15,7 @@ import leastways as lw
 from leastways.errors import DataError, SettingError
 from leastways.population import folder
 from leastways.population.folder import RunFolder, people_done, read_manifest
-from tests.population.crowd import everybody_once, fitted, people, prints, run, write
+from tests.population.crowd import everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
 
@@ -102,6 +102,28 @@ def test_a_run_is_never_overwritten(source: Path, unbroken: Path, tmp_path: Path
         run(fitted(), source, tmp_path / "no" / "where")
     with pytest.raises(DataError, match="inside the folder"):
         run(fitted(), source, source.parent)
+
+
+@pytest.mark.parametrize("dedup", [False, True])
+def test_a_run_that_did_nothing_yet_is_begun_anew(source: Path, unbroken: Path, tmp_path: Path, dedup: bool) -> None:
+    """A wrong address is noticed when the folder is there already; the right one then needs no --resume."""
+    out = tmp_path / "out"
+    with pytest.raises(SettingError, match="no address"):
+        run(fitted(), source, out, dedup=dedup, cluster="nowhere")
+    assert read_manifest(out)["config"]["settings"]["budget"] == fitted().budget
+    run(fitted(), source, out, dedup=dedup)
+    assert read_manifest(out)["finished"]
+    for found, wanted in zip(tables(out), tables(unbroken), strict=True):
+        pd.testing.assert_frame_equal(found, wanted)
+
+
+def test_a_run_that_did_nothing_yet_may_become_another(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(SettingError, match="no address"):
+        run(fitted(), source, out, dedup=True, cluster="nowhere")
+    run(fitted(budget=26), source, out)
+    assert read_manifest(out)["config"]["settings"]["budget"] == 26
+    assert not (out / "kinds").exists()
 
 
 CHANGES: list[tuple[Any, str]] = [

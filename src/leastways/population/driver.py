@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -25,6 +26,7 @@ _SECONDS = 5.0  # that a chunk should take: long beside handing it over, short b
 _TRIES = 2  # of a chunk that is whole, and of a single person
 _SHARES = 4  # chunks that each worker should still get, so that all of them end at about the same time
 _LIMIT_LEAST, _LIMIT_TIMES = 300.0, 30.0  # a chunk hangs if it takes so long, and so many times as long as expected
+_PATIENCE = 300.0  # seconds without a first chunk before the user is told
 _LOOK = 1.0  # seconds between looks at the clock
 _FIRST_LOST = 20  # people who may be lost before anybody is solved
 _MODEL_PAUSE = 1.0  # seconds before a model that failed on everybody is asked again
@@ -78,9 +80,11 @@ class Driver:
     _given: int = 0
     _good: int = 0  # people the model did not fail on
     _bad_in_a_row: int = 0
+    _waiting_since: float | None = None  # until the first chunk is back, or the user is told that none is
 
     def run(self, parts: Iterator[Part]) -> None:
         """Work through all parts; whatever ends this early, the crew does not go on by itself."""
+        self._waiting_since = time.monotonic() if self.settings.time_limit is None else None
         try:
             self._fill(parts)
             while self._running or self._again:
@@ -89,6 +93,7 @@ class Driver:
                 done, _ = wait(self._running, timeout=self._pause(), return_when=FIRST_COMPLETED)
                 results = [(self._running.pop(future), self._outcome(future)) for future in done]
                 self._drop_hanging()
+                self._tell_of_waiting()
                 for job, outcome in results:
                     if isinstance(outcome, Exception):
                         self._failed(job, outcome)
@@ -155,6 +160,7 @@ class Driver:
         return Chunk(units, self.settings.told, told, job.singly)
 
     def _accept(self, job: Job, solved: Solved) -> None:
+        self._waiting_since = None
         people = job.part.people_in(job.first, job.end)
         self._watch_the_model(solved)
         if len(job) >= self.settings.unit and solved.seconds > 0:
@@ -222,6 +228,18 @@ class Driver:
         if self.settings.time_limit is not None:
             return self.settings.time_limit
         return None if self._speed is None else max(_LIMIT_LEAST, _LIMIT_TIMES * len(job) / self._speed)
+
+    def _tell_of_waiting(self) -> None:
+        """Say once that no chunk is back yet: before a first one nobody knows whether a model is slow or hangs."""
+        if self._waiting_since is not None and time.monotonic() - self._waiting_since > _PATIENCE:
+            self._waiting_since = None
+            self.note("waiting", seconds=_PATIENCE, chunks=len(self._running))
+            warnings.warn(
+                f"no chunk of people has come back in {_PATIENCE:g} seconds: the model is slow, or it hangs. Workers "
+                "that hang are noticed with --time-limit SECONDS (time_limit=...).",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def _pause(self) -> float:
         """Return how long to wait for results: until a chunk that has to wait may be tried, or the next look."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from leastways.population.tables import arrow
 
 MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
 TABLES = ("people", "options")
+KINDS = "kinds"  # the folder inside, of a run that solves each kind of people once
 _FORMAT, _VERSION = "leastways population", 1
 
 
@@ -47,7 +49,10 @@ class RunFolder:
     @classmethod
     @contextmanager
     def opened(cls, path: Path, manifest: dict[str, Any], resume: bool) -> Iterator[RunFolder]:
-        """Start a run in a new or empty folder, or take up one that was cut short; hold it until the end."""
+        """Start a run in a new or empty folder, or take up one that was cut short; hold it until the end.
+
+        A folder in which nothing is done yet, as after a wrong address of a cluster, is as good as new.
+        """
         folder = cls(path, {"format": _FORMAT, "version": _VERSION, **manifest, "finished": False})
         folder._known(resume)  # before anything is put into a folder that is not ours
         with _written(path):
@@ -87,17 +92,19 @@ class RunFolder:
     def _known(self, resume: bool) -> dict[str, Any] | None:
         """Return the manifest of the run to continue, or None for a new one; raises where neither can be."""
         known = held_by(self.path)
-        if known is not None:
-            self._check_same(known, resume)
+        if known is None or (not resume and not known["finished"] and _nothing_done(self.path)):
+            return None
+        self._check_same(known, resume)
         return known
 
     def _begin(self) -> None:
         """Say what this run is, and bring all names that it will need to the disk."""
         self._write_json(MANIFEST, self.manifest)
         with _written(self.path):
+            shutil.rmtree(self.path / KINDS, ignore_errors=True)  # of a run that got no further than that
             for name in TABLES:
-                (self.path / name).mkdir()
-        self._write_text(JOURNAL, "")
+                (self.path / name).mkdir(exist_ok=True)
+        self._forget_unfinished()
         _folder_to_disk(self.path.parent)
 
     def _take_up(self) -> None:
@@ -190,6 +197,14 @@ class RunFolder:
 
 def _line(part: DonePart) -> str:
     return json.dumps(asdict(part), allow_nan=False) + "\n"
+
+
+def _nothing_done(path: Path) -> bool:
+    """Whether a run was cut short before the first part was written, of people or of kinds."""
+    inside = path / KINDS
+    if (inside / MANIFEST).is_file() and read_manifest(inside)["finished"]:
+        return False
+    return not _journal_lines(path) and not _journal_lines(inside)
 
 
 def _journal_lines(path: Path) -> list[dict[str, Any]]:

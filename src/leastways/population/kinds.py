@@ -21,7 +21,6 @@ from leastways.population.prints import value_print
 from leastways.population.sources import Block, Source
 from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow
 
-KINDS = "kinds"  # the folder inside
 _KEYS = "0123456789abcdef", "fedcba9876543210"  # two hashes of 64 bits: by chance no two kinds are alike in both
 _HELD = 8  # parts of kinds in memory while everybody gets theirs
 
@@ -62,9 +61,9 @@ class Kinds:
         keys = self._keys(part.frame, part.told_each)
         return np.fromiter((self._numbers[key] for key in keys), np.int64, len(part.frame))
 
-    def new_in(self, part: Part, kinds: NDArray[np.int64]) -> int:
-        """Count the kinds that appear in this part and in none before it."""
-        return int((self._first[kinds] >= part.first).sum())
+    def new_in(self, part: Part, kinds: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which of a part's kinds appear in none before it."""
+        return self._first[kinds] >= part.first
 
     def _told(self, block: Block) -> dict[int, Preferences]:
         return told_to(block.labels.cast(self._source.label_type), np.arange(block.rows), self._each)

@@ -43,6 +43,11 @@ class Part:
         """Rows that are not solved yet."""
         return len(self.frame) - sum(len(solved.people) for solved in self.solved.values())
 
+    def queries(self) -> NDArray[np.int64]:
+        """Return the rows that the model was asked about for each row of `frame`, once all are solved."""
+        asked = [self.solved[first].people["queries"].to_numpy() for first in sorted(self.solved)]
+        return np.concatenate([np.zeros(0, np.int64), *asked])
+
     def people_in(self, first: int, end: int) -> int:
         """Count the people that some rows of `frame` stand for."""
         return int(((self.source >= first) & (self.source < end)).sum())

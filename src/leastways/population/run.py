@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from leastways.costs import Preferences
@@ -22,8 +23,8 @@ from leastways.costs.distribution import check_number
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.population.crews import Crew, Given, Processes, Threads, pickled
 from leastways.population.driver import Driver, Settings
-from leastways.population.folder import LOG, RunFolder, check_place
-from leastways.population.kinds import KINDS, Answers, Kinds
+from leastways.population.folder import KINDS, LOG, RunFolder, check_place
+from leastways.population.kinds import Answers, Kinds
 from leastways.population.log import Log, Progress, Watch
 from leastways.population.parts import Part, assembled, parts_of
 from leastways.population.prints import config_of
@@ -112,7 +113,7 @@ def recommend_files(
         kind of people, and reads the input twice more.
     time_limit
         Seconds that a chunk of people may take before its worker is taken to hang. None: 5 minutes, or 30 times what it
-        should take by the speed so far.
+        should take by the speed so far; before the first chunk is back there is only a warning after 5 minutes.
     people_per_part
         People in a file that is written; what is lost when the run is killed is at most a few of these.
     give_up_after
@@ -203,17 +204,19 @@ class _Run:
                 given = np.zeros(0, np.int64)
                 if len(part.frame):
                     given = answers.give(part, kinds.numbers_of(part))
-                self._keep(self.folder, part, searched=kinds.new_in(part, given))
+                self._keep(self.folder, part, kinds.new_in(part, given))
 
     def _parts(self, people: People, folder: RunFolder) -> Iterator[Part]:
         return parts_of(people, self.people_per_part, list(folder.done), self.preferences)
 
-    def _keep(self, folder: RunFolder, part: Part, searched: int | None = None) -> None:
-        """Write a part that is solved, and let go of it."""
+    def _keep(self, folder: RunFolder, part: Part, new: NDArray[np.bool_] | None = None) -> None:
+        """Write a part that is solved, and let go of it; `new` says which of its kinds were searched for here first."""
         tables = assembled(part, self.recourse.schema)
+        queries = part.queries()
         part.solved.clear()
-        searched = len(part.frame) if searched is None else searched
-        done = folder.keep(part.number, part.first, tables, sums_of(tables["people"], searched))
+        new = np.ones(len(queries), np.bool_) if new is None else new
+        sums = sums_of(tables["people"], int(new.sum()), int(queries[new].sum()))
+        done = folder.keep(part.number, part.first, tables, sums)
         self.log.write("part", number=part.number, people=done.people, options=done.files["options"]["rows"])
 
     def _advanced(self, solved: Solved, people: int) -> None:

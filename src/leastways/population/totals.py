@@ -13,8 +13,11 @@ from leastways.report.totals import NOT_IN_NEED, Totals
 _SUMS = ("people", "in_need", "with_options", "options", "covered", "satisfied", "cost", "served", "queries", "solved")
 
 
-def sums_of(people: Any, solved: int) -> dict[str, Any]:
-    """Return the sums of a part's table of people; `solved` of its rows were searched for, the others are like them."""
+def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
+    """Return the sums of a part's table of people.
+
+    `solved` of its rows were searched for, with so many `queries`; the others are like them.
+    """
     status = people["status"].to_numpy(zero_copy_only=False)
     need = ~np.isin(status.astype(str), NOT_IN_NEED)
     n_options, emc = people["n_options"].to_numpy(), people["emc"].to_numpy()
@@ -29,7 +32,7 @@ def sums_of(people: Any, solved: int) -> dict[str, Any]:
         "satisfied": float(people["satisfied"].to_numpy()[need].sum()),
         "cost": float(emc[served].sum()),
         "served": int(served.sum()),
-        "queries": int(people["queries"].to_numpy().sum()),
+        "queries": queries,
         "solved": solved,
         "statuses": {name: n for name, n in counts.items() if n},
     }
