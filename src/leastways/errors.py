@@ -41,6 +41,11 @@ class ModelError(LeastwaysError, RuntimeError):
         super().__init__(message)
         self.rows = rows
 
+    @property
+    def unanswered(self) -> int:
+        """How many rows were in a call that raised: they were never answered, so they cost no budget."""
+        return 0 if self.__cause__ is None or self.rows is None else len(self.rows)
+
 
 class SearcherError(LeastwaysError, RuntimeError):
     """A searcher broke its contract (asked for more than it may, or for an impossible state)."""

@@ -6,6 +6,7 @@ import math
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +16,11 @@ import leastways as lw
 from leastways.costs import CostDistribution
 from leastways.kernels import knapsack as parts
 from leastways.kernels import reference
+from leastways.kernels.guided import smallest_changes
 from leastways.kernels.knapsack import COARSE, Items, knapsack, list_best, list_items, mean_costs
 from leastways.kernels.pool import choose_from_pool
 from leastways.kernels.surrogate import lift_of, solve
-from leastways.kernels.tables import TIE, objective_costs, reachable, top_of
+from leastways.kernels.tables import TIE, Tables, objective_costs, reachable, top_of
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 TOP = 1.5
@@ -50,6 +52,51 @@ def test_the_choice_from_a_pool_is_near_the_best_and_no_swap_helps(seed: int) ->
     for place in range(len(chosen)):
         for other in set(range(A)) - set(chosen.tolist()):
             assert reference.swap_gain(costs[chosen], place, costs[other], weights, TOP) <= 1e-9
+
+
+def asks_no_more(t: Tables, p: int, one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
+    """Whether one state changes nothing that the other does not change as much, by the definition."""
+    return all(
+        a in (b, s) or (t.ordered[f] and np.isnan(t.given[p, t.offsets[f]]) and (s < a < b or b < a < s))
+        for f, (s, a, b) in enumerate(zip(t.start[p], one, other, strict=True))
+    )
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_of_states_that_ask_for_less_the_others_are_left_out(seed: int) -> None:
+    world = make_world(seed % 100, n=6)
+    people = world.frame.head(3)
+    told = (
+        lw.Preferences(costs={"age": {age: 0.5 / (1 + abs(age - 30)) for age in range(19, 40)}}) if seed % 2 else None
+    )
+    problem, _ = make_problem(world, people, n_samples=3, preferences=told)
+    t = problem.samples.tables
+    draw = np.random.default_rng(seed)
+    for p in range(len(people)):
+        near = draw.integers(0, t.used[p], (60, t.start.shape[1]))
+        states = np.unique(np.where(draw.random(near.shape) < 0.6, t.start[p], near).astype(np.int32), axis=0)
+        draw.shuffle(states)
+        kept = smallest_changes(t, p, states)
+        wanted = [
+            i
+            for i, state in enumerate(states)
+            if not any(asks_no_more(t, p, other, state) for j, other in enumerate(states) if j != i)
+        ]
+        assert kept.tolist() == wanted
+
+
+def test_nobody_is_offered_a_larger_change_beside_a_smaller_one() -> None:
+    """On a fine grid the noise of cost functions makes many a larger change look cheaper to some."""
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"income": draw.integers(0, 400, 500), "savings": draw.integers(0, 400, 500)})
+    rec = lw.Recourse(lambda f: (f["income"] + f["savings"] > 500).to_numpy(float), lw.Schema.infer(frame), n_costs=200)
+    plans = rec.fit(frame).recommend(frame[frame.sum(axis=1) <= 500].head(20))
+    assert (plans.summary["n_options"] > 1).any()
+    for _, options in plans.options.groupby("person"):
+        wide = options[["income", "savings"]].to_numpy()
+        smaller = (wide[:, None] <= wide[None]).all(axis=2)  # more is never refused, so nobody lowers anything
+        assert smaller.sum() == len(wide)  # each only as large as itself
 
 
 def satisfied_share(costs: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways import COLS, Recourse, RecoursePlans
+from leastways import COLS, Recourse, RecoursePlans, Schema
 from leastways.errors import DataError, ModelError, SettingError
 from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
 
@@ -137,3 +137,36 @@ def test_no_row_within_the_schema() -> None:
     bad = TRAIN.assign(age=TRAIN["age"] + 500)
     with pytest.raises(DataError, match="distill: no row of the table is within the schema"):
         Recourse(chance, SCHEMA).fit(bad, distill=200)
+
+
+def test_a_model_that_was_replaced_is_learned_anew() -> None:
+    rec = distilled()
+    rec.model = lambda frame: 1.0 - chance(frame)
+    with pytest.raises(SettingError, match="model was changed after fit, and the surrogate of fit"):
+        rec.recommend(PEOPLE)
+    rec = distilled()
+    rec.threshold = 0.6
+    with pytest.raises(SettingError, match="threshold was changed after fit"):
+        rec.recommend(PEOPLE)
+    rec.method = "cols"  # which makes no use of it
+    assert "distill_rows" not in rec.recommend(PEOPLE.head(1)).settings
+
+
+def test_no_state_is_asked_twice_and_few_states_are_enough() -> None:
+    asked: list[pd.DataFrame] = []
+
+    def model(frame: pd.DataFrame) -> Any:
+        asked.append(frame.copy())
+        return (frame["a"] + frame["b"] > 1).to_numpy(float)
+
+    frame = pd.DataFrame({"a": [0, 1, 0, 1] * 50, "b": [0, 0, 1, 1] * 50})
+    schema = Schema.infer(frame)
+    rec = Recourse(model, schema, n_options=1, budget=10, n_costs=10).fit(frame, distill=500)
+    assert rec.distilled_ is not None
+    assert rec.distilled_.queries == sum(map(len, asked)) == 4
+
+
+def test_nothing_may_be_changed() -> None:
+    fixed = SCHEMA.update({name: {"direction": "fixed"} for name in SCHEMA.names})
+    rec = Recourse(chance, fixed, n_options=2, budget=20, n_costs=20).fit(TRAIN, distill=100)
+    assert rec.recommend(PEOPLE.head(2)).summary["status"].tolist() == ["none_exists"] * 2

@@ -231,3 +231,32 @@ def test_threads_may_share_it() -> None:
     for thread in threads:
         thread.join()
     assert all(got[i].equals(wanted[i]) for i in range(6))
+
+
+def test_options_that_the_table_was_wrong_about_are_found_again_without_it() -> None:
+    """An encoder that looks at two columns in a few states that no check meets, but that a search would offer."""
+
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        x, y = frame["x"].to_numpy(float), frame["y"].to_numpy(float)
+        return np.column_stack([x, y, (x + y == 48) & (x > 20) & (y > 20)])
+
+    grid = pd.DataFrame({"x": np.arange(300) % 100, "y": np.arange(300) // 3})
+    schema = Schema.infer(grid)
+    final = LogisticRegression().fit(np.column_stack([grid, grid["x"] > 50]), grid["x"] + grid["y"] > 47)
+    final.coef_, final.intercept_ = np.array([[1.0, 1.0, -9.0]]), np.array([-47.5])
+    model = Pipeline([("encode", FunctionTransformer(encode)), ("final", final)])
+    people = pd.DataFrame({"x": [22, 23, 22, 5], "y": [23, 22, 24, 5]}, index=list("abcd"))
+    settings = {"n_options": 5, "budget": 100, "n_costs": 60}
+    fast = Recourse(model, schema, **settings).fit(grid).recommend(people)
+    slow = Recourse(Whole(model, 1), schema, **settings).fit(grid).recommend(people)
+    assert "in some people's options" in fast.settings["model_path"]
+    assert (model.predict_proba(fast.options[["x", "y"]])[:, 1] >= 0.5).all()
+    again = fast.summary["queries"] == slow.summary["queries"]
+    assert again.any()
+    for label in fast.summary.index[again]:
+        mine, theirs = (plans.options[plans.options["person"] == label] for plans in (fast, slow))
+        pd.testing.assert_frame_equal(mine.reset_index(drop=True), theirs.reset_index(drop=True))
+    assert fast.settings["model_rows"] > fast.summary["queries"].sum()  # the first try is in the former alone
+    for label in people.index:
+        alone = Recourse(model, schema, **settings).fit(grid).recommend(people.loc[[label]])
+        pd.testing.assert_frame_equal(alone.summary, fast.summary.loc[[label]])

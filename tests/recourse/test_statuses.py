@@ -178,6 +178,19 @@ def test_a_model_that_fails_on_one_person_as_they_are(fault: str) -> None:
     assert plans.summary["queries"].sum() == plans.settings["model_rows"]
 
 
+def test_a_model_that_fails_on_what_people_could_become() -> None:
+    """They were judged as they are, so it is an outcome, for several as for one."""
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        as_they_are = frame["income"].isin(PEOPLE["income"]) & frame["age"].isin(PEOPLE["age"])
+        return np.where(as_they_are & frame["job"].isin(PEOPLE["job"]), chance(frame), np.nan)
+
+    rec = recourse(model, schema=SCHEMA.update({n: {"direction": "fixed"} for n in SCHEMA.names if n != "income"}))
+    plans = rec.recommend(PEOPLE)
+    assert set(statuses(plans)) <= {"none_found", "partial"}
+    assert all("the model failed" in plan.reason for plan in plans)
+
+
 @pytest.mark.parametrize("fault", ["raise", "nan", "shape"])
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_a_model_that_starts_failing_keeps_what_was_found(method: str, fault: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways import COLS, Preferences, Recourse, RecoursePlans
+from leastways import COLS, Feature, Preferences, Recourse, RecoursePlans, Schema
 from leastways.errors import SettingError
 from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
 
@@ -154,3 +154,71 @@ def test_plans_of_another_table() -> None:
     other = Recourse(model, schema, n_options=3, budget=20, n_costs=10).fit(narrow).recommend(PEOPLE[names])
     with pytest.raises(SettingError, match="warm_start: the plans were made with other columns"):
         recourse().recommend(PEOPLE, warm_start=other)
+
+
+def grid(name: str, *values: Any) -> Feature:
+    return Feature(name, "category" if isinstance(values[0], str) else "integer", values=values)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "kept"),
+    [
+        (grid("x", *range(3, 11)), grid("x", *range(11)), True),  # the same values have other places
+        (grid("x", *range(11)), grid("x", *range(3, 11)), True),
+        (grid("x", *range(16)), grid("x", *range(11)), False),  # the option is off the grid of today
+    ],
+    ids=["longer", "shorter", "off"],
+)
+def test_earlier_plans_may_have_had_other_grids(then: Feature, now: Feature, kept: bool) -> None:
+    calls: list[pd.DataFrame] = []
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        calls.append(frame.copy())
+        return (frame["x"] >= needed).to_numpy(float)
+
+    needed = 9 if kept else 12
+    y = grid("y", *range(5))
+    frame = pd.DataFrame({"x": [5, 6] * 20, "y": [0, 1, 2, 3] * 10})
+    person = pd.DataFrame({"x": [5], "y": [2]}, index=["p"])
+    old = Recourse(model, Schema((then, y)), n_options=2, budget=40, n_costs=20).fit(frame).recommend(person)
+    assert old.options["x"].min() == needed
+    calls.clear()
+    needed = 9
+    Recourse(model, Schema((now, y)), n_options=2, budget=20, n_costs=20).fit(frame).recommend(person, warm_start=old)
+    offered = set(old.options[["x", "y"]].itertuples(index=False, name=None))
+    asked = set(calls[1][["x", "y"]].itertuples(index=False, name=None))
+    assert (offered == asked) == kept
+
+
+def test_categories_in_another_order() -> None:
+    jobs = ("clerk", "cook", "nurse")
+    model = Watched()
+    frame = pd.DataFrame({"job": list(jobs) * 10})
+
+    def ask(order: tuple[str, ...], **given: Any) -> RecoursePlans:
+        calls = model.calls
+        rec = Recourse(
+            lambda f: (calls.append(f.copy()), (f["job"] == "nurse").to_numpy(float))[1],
+            Schema((grid("job", *order),)),
+            n_options=1,
+            budget=5,
+            n_costs=10,
+        )
+        return rec.fit(frame).recommend(pd.DataFrame({"job": ["cook"]}, index=["p"]), **given)
+
+    old = ask(jobs)
+    model.calls.clear()
+    ask(jobs[::-1], warm_start=old)
+    assert model.calls[1]["job"].tolist() == ["nurse"]
+
+
+def test_a_number_that_was_a_category() -> None:
+    frame = pd.DataFrame({"x": [0, 1] * 10, "y": [0, 1] * 10})
+    schemas = [Schema((f, grid("y", 0, 1))) for f in (Feature("x", "category", values=(0, 1)), grid("x", 0, 1))]
+    recs = [
+        Recourse(lambda f: f["y"].to_numpy(float), s, n_options=1, budget=4, n_costs=10).fit(frame) for s in schemas
+    ]
+    person = frame.head(1)
+    for then, now, what in ((0, 1, "a category, and is a number now"), (1, 0, "a number, and is a category now")):
+        with pytest.raises(SettingError, match=f"'x' was {what}"):
+            recs[now].recommend(person, warm_start=recs[then].recommend(person))

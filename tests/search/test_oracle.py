@@ -71,7 +71,8 @@ def test_the_oracle_is_the_best_of_all_states(seed: int) -> None:
         assert capped.exact[best <= 0.4].all()
         assert (capped.bound <= best + 1e-12).all()
         assert (capped.bound[best > 0.4] > 0.4).all()
-        assert (capped.queries <= found.queries + 1).all()
+        # a few may come on top: states beyond the cap are accepted, too, and spare others a question
+        assert (capped.queries <= found.queries + 6).all()
 
 
 @settings(max_examples=8)
@@ -175,6 +176,50 @@ def test_a_failing_model_leaves_the_others_and_a_bound() -> None:
     assert exact[others].all()
     assert not exact[unlucky].all()
     np.testing.assert_allclose(bound[others], best[others], atol=1e-12)
+
+
+@settings(max_examples=6)
+@given(seeds)
+def test_a_model_that_fails_at_the_limit_leaves_a_bound(seed: int) -> None:
+    """What the last call asked was not answered, also for searches that the limit ended in the same round."""
+    made = small(seed, 3)
+    if made is None:
+        return
+    best = minima(*made).ravel()
+    samples = made[1].samples
+    for limit, good in product((1, 2, 5, 11, 12, 30, 33), range(3)):
+        calls, asked = 0, np.zeros(samples.n_people, np.int64)
+        inner = judge_of(made[0], made[2])
+
+        def judge(questions: Questions, good: int = good, asked: Any = asked, inner: Any = inner) -> Any:
+            nonlocal calls
+            calls += 1
+            asked += np.bincount(questions.people, minlength=len(asked))
+            probability, _ = inner(questions)
+            failed = questions.people[: len(questions.people) if calls > good else 0]
+            return probability, {int(p): ModelError("it broke") for p in failed}
+
+        found = cheapest_states(searches_of(samples), samples.rules, judge, 0.5, most_queries=limit)
+        assert (found.bound <= best + 1e-12).all()
+        assert found.queries.tolist() == asked.tolist()
+
+
+@pytest.mark.parametrize("limit", [20, 60, 1_000_000])
+def test_who_else_is_there_changes_nothing(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """Also where there is no room for everybody's states, so that some have to wait."""
+    monkeypatch.setattr(oracle, "MOST_STATES", 150)
+    world = make_world(5, n=12)
+    people = world.refused().head(4)
+    assert len(people) == 4
+    near = Preferences(ranges={"age": (18, 25)})
+    problem, encoded = make_problem(world, people, n_samples=6, preferences=near)
+    together = solve(world, problem, encoded, most_queries=limit)
+    assert together.queries.max() > 15
+    for p in range(4):
+        alone = solve(world, *make_problem(world, people.iloc[[p]], n_samples=6, preferences=near), most_queries=limit)
+        np.testing.assert_array_equal(alone.queries, together.queries[[p]])
+        np.testing.assert_array_equal(alone.bound, together.bound.reshape(4, -1)[p])
+        np.testing.assert_array_equal(alone.cost, together.cost.reshape(4, -1)[p])
 
 
 def test_nobody_to_search_for() -> None:

@@ -159,7 +159,8 @@ def ask_states(
     heaps: Heaps,
     book: Book,
     standing: Standing,
-    quota: int,
+    share: NDArray[np.int64],  # [P] states without an answer that each search may have
+    has_room: NDArray[np.bool_],  # [P] whose turn it is
     most_cost: float,
     most_rows: int,  # per person in this round
     rows: int,  # in the book
@@ -171,6 +172,8 @@ def ask_states(
     """
     ranks, codes = np.empty(heaps.ranks.shape[1], heaps.ranks.dtype), np.empty(q.start.shape[1], np.int32)
     for p in range(q.start.shape[0]):
+        if not has_room[p]:
+            continue
         standing.round[p] = most_rows
         first, M = q.first[p], q.first[p + 1] - q.first[p]
         turn = standing.turn[p]
@@ -180,7 +183,7 @@ def ask_states(
                 continue
             standing.floor[s] = heaps.cost[heaps.begin[s]] if heaps.n[s] > 0 else np.inf
             had = standing.round[p]
-            rows = _step(q, rules, ladders, heaps, book, standing, s, quota, most_cost, rows, ranks, codes)
+            rows = _step(q, rules, ladders, heaps, book, standing, s, share[p], most_cost, rows, ranks, codes)
             if had > 0 and standing.round[p] == 0:
                 standing.turn[p] = s - first
     return rows

@@ -10,7 +10,7 @@ from leastways.kernels.compiled import compiled
 from leastways.kernels.gains import add_gain, nearest_two, swap_gains
 
 LEAST_GAIN = 1e-12  # smaller "gains" are rounding
-_MOST_SWAPS = 50
+_MOST_SWAPS = 10  # per option; far more than are ever needed
 
 
 @compiled
@@ -50,7 +50,7 @@ def choose_from_pool(
     held = np.empty((n, M))
     for o in range(n):
         copy(costs[members[o]], held[o])
-    for _ in range(_MOST_SWAPS if swaps else 0):
+    for _ in range(_MOST_SWAPS * n if swaps else 0):
         nearest_two(held, n, top, lowest, second, owner)
         best, place, pick = LEAST_GAIN, -1, -1
         for i in range(A):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,10 +18,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees laid end to end, and the list they were read from."""
+    """Trees laid end to end, and those they were read from."""
 
-    source: Sequence[Any]
-    size: int
+    source: tuple[Any, ...]
     nodes: tuple[Array, Array, Array, Array, Array, Array]  # roots, feature, threshold, left, right, value
 
     def add_to(self, total: Array, rows: Array) -> None:
@@ -45,7 +45,7 @@ def histogram_trees(estimator: Any) -> Trees:
 
 def _read(estimator: Any, source: Sequence[Any], read: Any) -> Trees:
     kept = _READ.get(estimator)
-    if kept is not None and kept.source is source and kept.size == len(source):
+    if kept is not None and len(kept.source) == len(source) and all(map(is_, kept.source, source)):
         return kept
     trees = [read(tree) for tree in source]
     sizes = np.array([len(tree[0]) for tree in trees])
@@ -54,7 +54,7 @@ def _read(estimator: Any, source: Sequence[Any], read: Any) -> Trees:
     parts = [np.concatenate(part) for part in zip(*moved, strict=True)]
     kinds = (np.int64, np.float64, np.int64, np.int64, np.float64)
     feature, threshold, left, right, value = (np.ascontiguousarray(p, k) for p, k in zip(parts, kinds, strict=True))
-    fresh = Trees(source, len(source), (roots, feature, threshold, left, right, value))
+    fresh = Trees(tuple(source), (roots, feature, threshold, left, right, value))
     _READ[estimator] = fresh
     return fresh
 

@@ -69,15 +69,12 @@ class Prepared:
     searcher: Searcher
     settings: Mapping[str, Any]
 
-    def searcher_for(self, now: Mapping[str, Any]) -> Searcher:
-        """Return it, unless the settings have changed since."""
+    def check(self, now: Mapping[str, Any], reader: str) -> None:
+        """Raise where settings that something read in `fit` have changed since."""
         for name, value in now.items():
             before = self.settings[name]
             if value is not before and (name == "model" or value != before):
-                raise SettingError(
-                    f"{name} was changed after fit, and {now['method']!r} reads it there; call fit again."
-                )
-        return self.searcher
+                raise SettingError(f"{name} was changed after fit, and {reader} reads it there; call fit again.")
 
 
 def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float, seed: int) -> Background:
@@ -88,13 +85,16 @@ def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: 
     return Background(schema, crowd.encoded, model, threshold, seed)
 
 
-def first_states(plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
-    """Return the options that an earlier plan had for these people, as far as they are still permitted."""
+def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
+    """Return the options that an earlier plan had for these people, as far as they are still permitted.
+
+    `schema` is the present one: the earlier plan's may have had other grids.
+    """
     places = people.index.get_indexer(pd.Index(plans.options["person"]))
     mine = np.flatnonzero(places >= 0)
     mine = mine[np.argsort(places[mine], kind="stable")]
     rows = places[mine].astype(np.int64)
-    codes = plans.schema.encode_options(plans.options.iloc[mine], people, rows)
+    codes = schema.encode_options(plans.options.iloc[mine], people, rows)
     t, rules = samples.tables, samples.rules
     keep = [
         bool((c >= 0).all())

@@ -6,6 +6,7 @@ cost, an unserved function counting `uncovered_cost`): no option can be cheaper 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import CostSamples, Preferences
-from leastways.errors import DataError, SettingError, listed, nearest
+from leastways.errors import DataError, ModelError, SettingError, listed, nearest
 from leastways.kernels.sets import describe_sets
 from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
@@ -55,7 +56,7 @@ def certify_plans(
     M, F, V = recourse.n_costs, len(recourse.schema.features), int(recourse.schema.offsets[-1])
     each = recourse.cost_model_.bytes_per_person(M) + 32 * M * V + max_queries * (4 * F + 40)
     size = min(PEOPLE_TOGETHER, max(1, _CHUNK_BYTES // each))
-    parts = []
+    parts, failed = [], dict[Any, ModelError]()
     with reporter(progress, "finding bounds") as report:
         for first in range(0, len(rows), size):
             mine = rows[first : first + size]
@@ -74,6 +75,7 @@ def certify_plans(
                 known=options,
                 progress=report.part(first, len(mine), len(rows)),
             )
+            failed |= {group.index[place]: error for place, error in found.failures.items()}
             bound = np.minimum(found.bound.reshape(-1, M), recourse.uncovered_cost)
             solved = found.exact.reshape(-1, M) | (bound >= recourse.uncovered_cost)
             weights = samples.tables.weights
@@ -85,6 +87,13 @@ def certify_plans(
                 strict=True,
             )
             parts.append(_table([Certificate.of(*row) for row in figures], group.index))
+    if failed:
+        warnings.warn(
+            f"the model failed on {listed(list(failed))}, so what was proven until then is their bound: "
+            f"{next(iter(failed.values()))}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     return plans.with_certificates(pd.concat(parts)) if parts else plans
 
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.costs.distribution import check_number
 from leastways.errors import DataError, SchemaError, SettingError, listed, plain
-from leastways.kernels.sets import describe_sets
 from leastways.models import QueryMeter, as_model
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
 from leastways.recourse.beforehand import (
@@ -22,25 +21,23 @@ from leastways.recourse.beforehand import (
     Prepared,
     background_of,
     check_guided,
-    first_states,
     learn_once,
 )
 from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
 from leastways.recourse.people import People
-from leastways.recourse.progress import Clock, Report, reporter
-from leastways.rng import check_seed, keys_of_rows, stream
+from leastways.recourse.progress import Clock, reporter
+from leastways.recourse.solving import Solving
+from leastways.rng import check_seed, keys_of_rows
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
-from leastways.search import Guided, Preparing, Problem, Searcher, as_searcher, run_search
+from leastways.search import Guided, Preparing, Searcher, as_searcher
 from leastways.search.base import check_choice, check_count, made_ready
 from leastways.search.distill import Distilled
-from leastways.search.loop import steady
 
 _CHUNK_BYTES = 100 * 2**20  # small enough to stay in the cache, large enough for few model calls
 _ROWS_TOUCHED = 250  # rows of a person's cost table that a long search looks at
-SATISFIED_BELOW = 1.0
 
 
 class Recourse(BaseEstimator):  # type: ignore[misc]
@@ -191,7 +188,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         crowd = People.check(self.schema, people, preferences)
         judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
         outcome = Outcome.empty(len(crowd.encoded), self.n_options, len(self.schema.features))
-        keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
+        solving = Solving(self, searcher, crowd, judging, outcome, warm_start)
         with reporter(progress, "finding options") as report:
             size = self._chunk_size()
             room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), self.n_costs)
@@ -200,9 +197,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
                 part = report.part(first, len(rows), len(crowd.encoded))
                 seconds = clock.share(len(rows), len(crowd.encoded) - first)
-                self._solve(searcher, rows, crowd, keys, judging, outcome, room, part, warm_start, seconds)
-        if len(outcome.failures) == len(crowd.encoded) > 1 and not outcome.n.any():
-            raise next(iter(outcome.failures.values()))  # a fault of the model, not of its people
+                solving.solve(rows, room, part, seconds)
+        if len(outcome.failures) > 1 and (outcome.status == "invalid_input").all():
+            raise next(iter(outcome.failures.values()))  # nobody could be judged: a fault of the model, not of theirs
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
@@ -261,52 +258,13 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     def _searcher(self) -> Searcher:
         """Return the method ready to start: as it was prepared by `fit`, if it has to be."""
         method = as_searcher(self.method)
+        if isinstance(method, Guided) and self.distilled_ is not None:
+            now = {name: getattr(self, name) for name in ("model", "target", "threshold")}
+            self._prepared.check(now, "the surrogate of fit(X, distill=...)")
         if not isinstance(method, Preparing):
             return method
-        return self._prepared.searcher_for({name: getattr(self, name) for name in READ_BY_METHODS})
-
-    def _solve(
-        self,
-        searcher: Searcher,
-        rows: NDArray[np.intp],
-        crowd: People,
-        keys: NDArray[np.uint64],
-        judging: Judging,
-        outcome: Outcome,
-        room: NDArray[np.float64],
-        report: Report,
-        warm_start: RecoursePlans | None,
-        seconds: float | None,
-    ) -> None:
-        """Judge a chunk of people as they are, search for those refused, and note what came of it."""
-        judge = judging.of(crowd.encoded.take(rows))
-        now, failed = judge.now()
-        outcome.note_present(rows, steady(now), now >= self.threshold, failed)
-        refused = np.flatnonzero(now < self.threshold)
-        if not len(refused):
-            return
-        judge, told = judge.take(refused), [crowd.preferences[r] for r in rows[refused]]
-        below = self.satisfied_below if self.objective == "satisfaction" else None
-        samples = self.cost_model_.sample(
-            judge.people, keys[rows[refused]], self.n_costs, told, self.uncovered_cost, below, room
-        )
-        stuck = samples.tables.allowed.sum(axis=1) <= len(self.schema.features)  # own values only
-        problem = Problem(
-            samples=samples,
-            people=judge.people,
-            keys=stream(keys[rows[refused]], "search"),
-            n_options=self.n_options,
-            budget=self.budget - 1,  # the person's own row is spent
-            present=steady(now[refused]),
-            threshold=self.threshold,
-            first=None if warm_start is None else first_states(warm_start, judge.people, samples),
-            shared=None if self.distilled_ is None else self.distilled_.net,
-        )
-        result = run_search(searcher, problem, judge, self.threshold, report, seconds)
-        judging.meter.note_gradients(int(result.gradient_rows.sum()))
-        figures = outcome.note_options(rows[refused], result, stuck)
-        describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
-        outcome.note_figures(rows[refused], figures)
+        self._prepared.check({name: getattr(self, name) for name in READ_BY_METHODS}, repr(self.method))
+        return self._prepared.searcher
 
     def _check_warm_start(self, plans: RecoursePlans | None) -> None:
         if plans is None:
@@ -316,14 +274,21 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             raise SettingError(f"warm_start must be plans that recommend returned, not {type(plans).__name__}.")
         if plans.schema.names != self.schema.names:
             raise SettingError("warm_start: the plans were made with other columns.")
+        for then, now in zip(plans.schema.features, self.schema.features, strict=True):
+            if then.numeric != now.numeric:
+                what = "a number, and is a category now" if then.numeric else "a category, and is a number now"
+                raise SettingError(f"warm_start: in those plans {now.name!r} was {what}.")
 
     def _chunk_size(self) -> int:
         """Return how many people are searched for together: as many as their tables leave memory for."""
         searcher = as_searcher(self.method)
         sets = 8 * self.n_costs * (getattr(searcher, "runs", 1) + 1) * (self.n_options + 4)
         cells = 8 * self.n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
-        answers = self.budget * (4 * len(self.schema.features) + 60) if isinstance(searcher, Guided) else 0
-        each = self.cost_model_.bytes_per_person(self.n_costs) + sets + cells + answers
+        learned = 0
+        if isinstance(searcher, Guided):  # the answers, and the regression on them
+            columns = sum(2 if f.ordered else len(f.values) for f in self.schema.features)
+            learned = self.budget * (4 * len(self.schema.features) + 60) + 8 * columns**2
+        each = self.cost_model_.bytes_per_person(self.n_costs) + sets + cells + learned
         return max(1, int(_CHUNK_BYTES // each))
 
     def _check_settings(self) -> None:
@@ -359,7 +324,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         aim = {"objective": self.objective, "satisfied_below": plain(self.satisfied_below)}
         limit = {} if self.time_limit is None else {"time_limit": plain(self.time_limit)}
         distilled = getattr(self, "distilled_", None)
-        learned = {} if distilled is None else {"distill_rows": distilled.queries}
+        guided = isinstance(as_searcher(self.method), Guided)
+        learned = {"distill_rows": distilled.queries} if distilled is not None and guided else {}
         target = plain(self.target)
         return (
             numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from leastways.models import QueryMeter
 from leastways.models.shortcut import Shortcut
 from leastways.models.tabulated import TabulatedPeople
 from leastways.schema import Encoded, Schema
-from leastways.search import Questions
+from leastways.search import Chosen, Questions
 
 Answers = tuple[NDArray[np.float64], dict[int, ModelError]]
 
@@ -43,6 +43,10 @@ class Judging:
             return JudgedPeople(self.schema, self.meter, people, None)
         return JudgedPeople(self.schema, self.meter, people, found)
 
+    def note_misjudged(self) -> None:
+        """Note that the table was wrong about somebody's options."""
+        self.trouble = self.trouble or "the encoder does not treat each column by itself in some people's options"
+
     def settings(self) -> dict[str, int | str]:
         """Return what a plan records of how the model was asked."""
         trouble = self.trouble or self.shortcut.reason
@@ -65,6 +69,18 @@ class JudgedPeople:
         """Return some of the people."""
         table = None if self.table is None else self.table.take(rows)
         return JudgedPeople(self.schema, self.meter, self.people.take(rows), table)
+
+    def plain(self) -> JudgedPeople:
+        """Return the same people without their table."""
+        return replace(self, table=None)
+
+    def misjudged(self, chosen: Chosen) -> NDArray[np.intp]:
+        """Return the people of whose options the encoder makes something else than the table says."""
+        who, option = np.nonzero(np.arange(chosen.codes.shape[1]) < chosen.n[:, None])
+        if self.table is None or not len(who):
+            return np.empty(0, np.intp)
+        codes = chosen.codes[who, option]
+        return np.unique(who[self.table.differs(codes, who, self.schema.decode(codes, self.people, who))])
 
     def now(self) -> Answers:
         """Judge the people as they are."""

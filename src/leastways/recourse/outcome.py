@@ -73,10 +73,18 @@ class Outcome:
         self.queries[rows] = 1
         self.status[rows[accepted]] = "already_positive"
         for place, error in failed.items():
-            self.queries[rows[place]] -= _unanswered(error)
+            self.queries[rows[place]] -= error.unanswered
             self.status[rows[place]] = "invalid_input"
             self.reason[rows[place]] = f"the model failed on this row: {error}"
             self.failures[int(rows[place])] = error
+
+    def forget(self, rows: NDArray[np.intp]) -> None:
+        """Forget what a search found for some people: they are searched for again."""
+        self.queries[rows] = 1
+        self.reason[rows] = ""
+        self.miss_probability[rows] = np.nan
+        for row in rows.tolist():
+            self.failures.pop(row, None)
 
     def note_options(self, rows: NDArray[np.intp], result: SearchResult, stuck: NDArray[np.bool_]) -> Figures:
         """Note what a search found; returns room for the figures that describe it."""
@@ -96,7 +104,7 @@ class Outcome:
         self.status[rows[cut]] = np.where(chosen.n[cut] > 0, "partial", "none_found")
         self.reason[rows[cut]] = "the time limit ended the search early"
         for place, error in result.failures.items():
-            self.queries[rows[place]] -= _unanswered(error)
+            self.queries[rows[place]] -= error.unanswered
             self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"
             self.reason[rows[place]] = f"the search stopped early because the model failed: {error}"
             self.failures[int(rows[place])] = error
@@ -109,11 +117,6 @@ class Outcome:
         self.expected[rows], self.emc[rows] = expected, emc
         for kept, share in ((self.best_for, best_for), (self.covered, covered), (self.satisfied, satisfied)):
             kept[rows] = np.minimum(share, 1.0)  # a sum of weights may come out a rounding above
-
-
-def _unanswered(error: ModelError) -> int:
-    """Count the rows of a call that raised: they were never answered, so they cost no budget (see `QueryMeter`)."""
-    return 0 if error.__cause__ is None or error.rows is None else len(error.rows)
 
 
 def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:

@@ -45,25 +45,42 @@ def distill(
     """
     draw = np.random.default_rng(seed)
     everyone = np.arange(samples.n_people)
-    as_they_are = Questions(everyone[: queries // 4], samples.tables.start[: queries // 4])
+    as_they_are = _new(samples, Questions(everyone[: queries // 4], samples.tables.start[: queries // 4]))
     left = queries - len(as_they_are.people)
-    asked = _joined(as_they_are, _moves(samples, draw, left // 2))
+    asked = _joined(as_they_are, _new(samples, _moves(samples, draw, left // 2), as_they_are))
     odds = _odds(ask(asked), threshold)
     net = _fit(samples, asked, odds, seed)
-    pool = _moves(samples, draw, _POOL * (queries - len(asked.people)))
-    guess = _evaluate(samples, net, pool)
-    # where the guess is least sure of a yes or a no; drawn, not cut, so that some are checked where it is sure
-    nearness = np.exp(-np.abs(guess)) + 0.01
-    n = min(queries - len(asked.people), len(pool.people))
-    picked = draw.choice(len(pool.people), n, replace=False, p=nearness / nearness.sum())
-    more = Questions(pool.people[picked], pool.codes[picked])
-    asked, odds = _joined(asked, more), np.concatenate([odds, _odds(ask(more), threshold)])
+    pool = _new(samples, _moves(samples, draw, _POOL * (queries - len(asked.people))), asked)
+    if len(pool.people):
+        guess = _evaluate(samples, net, pool)
+        # where the guess is least sure of a yes or a no; drawn, not cut, so that some are checked where it is sure
+        nearness = np.exp(-np.abs(guess)) + 0.01
+        n = min(queries - len(asked.people), len(pool.people))
+        picked = draw.choice(len(pool.people), n, replace=False, p=nearness / nearness.sum())
+        more = Questions(pool.people[picked], pool.codes[picked])
+        asked, odds = _joined(asked, more), np.concatenate([odds, _odds(ask(more), threshold)])
     held = draw.random(len(odds)) < _HELD_BACK
+    if held.all():
+        held[:] = False
     trial = _fit(samples, _some(asked, ~held), odds[~held], seed)
     weight = 1.0 / (1.0 + 0.25 * odds[held] ** 2)
     miss = _evaluate(samples, trial, _some(asked, held)) - odds[held]
     doubt = float(np.sqrt((weight * miss**2).sum() / max(weight.sum(), 1e-9))) if held.any() else 1.0
     return Distilled(_fit(samples, asked, odds, seed)._replace(doubt=doubt), len(odds))
+
+
+def _new(samples: CostSamples, q: Questions, known: Questions | None = None) -> Questions:
+    """Return the states that are asked for the first time: the same row of different people is one state."""
+    t = samples.tables
+    F = t.start.shape[1]
+    both = q if known is None else _joined(known, q)
+    columns = [
+        t.levels[both.people, t.offsets[f] + both.codes[:, f]] if t.ordered[f] else both.codes[:, f] for f in range(F)
+    ]
+    _, first = np.unique(np.stack(columns, axis=1).astype(np.float64), axis=0, return_index=True)
+    before = len(both.people) - len(q.people)
+    fresh = np.sort(first[first >= before]) - before
+    return Questions(q.people[fresh], q.codes[fresh])
 
 
 def _joined(a: Questions, b: Questions) -> Questions:

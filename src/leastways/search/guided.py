@@ -31,7 +31,7 @@ class Guided:
     Each round proposes states aimed at badly served cost samples, half of them the cheapest that a surrogate of the
     model would accept (a multiple-choice knapsack), half moves around accepted states; asks about those with the
     largest expected gain; and learns from the answers. The options are chosen last, from every accepted state found.
-    No state is asked about twice, and none that could not help.
+    No state is asked about twice, and none that, noise apart, could not help.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ class Guided:
     without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.without, str):
+            raise SettingError(f"without must be a tuple of names, such as ({self.without!r},), not text.")
         object.__setattr__(self, "without", tuple(self.without))
         for part in self.without:
             check_choice("without", part, Parts._fields)

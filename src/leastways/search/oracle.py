@@ -9,7 +9,7 @@ All searches advance together, so each round is one model call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,19 @@ from leastways.kernels.best_first import (
     first_states,
     move_heaps,
 )
-from leastways.kernels.oracle import NO, RUNNING, YES, Book, Standing, ask_states, refill, slot_costs, tell_states
+from leastways.kernels.oracle import (
+    BLOCKED,
+    DONE,
+    NO,
+    RUNNING,
+    YES,
+    Book,
+    Standing,
+    ask_states,
+    refill,
+    slot_costs,
+    tell_states,
+)
 from leastways.kernels.rules import RuleTables
 from leastways.search.base import Questions
 from leastways.search.loop import Judge
@@ -107,7 +119,7 @@ def cheapest_states(
             probability, failed = judge(questions)
             lost = np.isin(questions.people, list(failed))
             run.tell(questions, ~lost & (probability >= threshold))
-            run.fail(np.array(list(failed), np.int64))
+            run.fail(failed)
             failures.update(failed)
             calls += 1
         if progress is not None:
@@ -145,7 +157,10 @@ class _Run:
         self.looks = bool((np.diff(q.first) > 1).any())  # a search alone never meets a state twice
         self.book = Book(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, F), np.int32), np.empty(0, np.int8))
         self.rows = self.asked = 0
-        self.share = max(1, _FIRST_ROWS // max(1, int(np.diff(q.first).max(initial=1))))
+        self.active = np.zeros(S, np.bool_)  # searches that were running when the round began
+        self.has_room = np.zeros(P, np.bool_)  # people whose turn it is
+        self.spent = np.zeros(P, np.int64)
+        self.share = np.full(P, max(1, _FIRST_ROWS // max(1, int(np.diff(q.first).max(initial=1)))), np.int64)
 
     def begin(self) -> None:
         """Put the first state of every search on its heap."""
@@ -160,6 +175,7 @@ class _Run:
 
     def ask(self) -> Questions:
         """Let every running search ask for its share."""
+        self.active = self.standing.state == RUNNING
         self._make_room()
         if not self.looks:
             self.rows = 0
@@ -173,34 +189,42 @@ class _Run:
             self.book,
             self.standing,
             self.share,
+            self.has_room,
             self.most_cost,
             MOST_ROWS,
             self.rows,
         )
-        self.share = min(MOST_ROWS, int(np.ceil(_FACTOR * self.share)))
+        wider = np.minimum(MOST_ROWS, np.ceil(_FACTOR * self.share).astype(np.int64))
+        self.share = np.where(self.has_room, wider, self.share)
         self._close()
         self.asked = before
-        return Questions(self.book.people[before : self.rows], self.book.codes[before : self.rows])
+        questions = Questions(self.book.people[before : self.rows], self.book.codes[before : self.rows])
+        self.spent += np.bincount(questions.people, minlength=len(self.spent))
+        return questions
 
     def tell(self, questions: Questions, accepted: NDArray[np.bool_]) -> None:
         """Take the answers to the last questions."""
         self.book.answer[self.asked : self.rows] = np.where(accepted, YES, NO)
         tell_states(self.q, questions.people, questions.codes, accepted, self.standing)
 
-    def fail(self, people: NDArray[np.int64]) -> None:
-        """End the searches of people on whom the model failed; what they asked last was not answered."""
-        lost = np.isin(self.q.person, people) & (self.standing.state == RUNNING)
+    def fail(self, failed: Mapping[int, ModelError]) -> None:
+        """End the searches of people on whom the model failed; what they asked last was not answered.
+
+        Searches that met the limit on rows in this very round have asked too, so they, too, fall back to its beginning.
+        """
+        people = np.array(list(failed), np.int64)
+        self.spent[people] -= np.array([error.unanswered for error in failed.values()], np.int64)
         self.standing.left[people] = 0
-        self.standing.state[lost] = RUNNING + 1
+        lost = np.isin(self.q.person, people) & self.active & (self.standing.state != DONE)
+        self.standing.state[lost] = BLOCKED
         self._close()
-        self.rest[lost] = self.standing.floor[lost]
+        self.rest[lost] = np.minimum(self.rest[lost], self.standing.floor[lost])
 
     def result(self, calls: int, failures: dict[int, ModelError]) -> Cheapest:
         """Return what is known now."""
         standing = self.standing
         bound = np.minimum(np.minimum(self.rest, self.heaps.beyond), standing.cost)
-        queries = self.most_queries - standing.left
-        return Cheapest(standing.cost, bound, standing.codes, queries, calls, failures)
+        return Cheapest(standing.cost, bound, standing.codes, self.spent, calls, failures)
 
     def _close(self) -> None:
         """Note where ended searches stand and give up their heaps."""
@@ -225,18 +249,29 @@ class _Run:
         )
 
     def _make_room(self) -> None:
-        """Give each running heap room to grow; those behind the limit wait, the first of them never."""
-        n, running = self.heaps.n, self.standing.state == RUNNING
-        wish = np.where(running, n + GROWTH + np.maximum(n, (GROWTH - 1) * self.share), 0)
-        fits = np.cumsum(wish) <= max(MOST_STATES, int(wish[running.argmax()]))
-        new = self._heaps(np.where(fits, wish, n))
+        """Give each running heap room to grow.
+
+        People behind the limit wait, the first of them never. A person's searches grow together or not at all, but
+        for somebody whom all the room is not enough for: nothing depends on who else is there.
+        """
+        n, q = self.heaps.n, self.q
+        share = self.share[q.person]
+        wish = np.where(self.active, n + GROWTH + np.maximum(n, (GROWTH - 1) * share), 0)
+        before = np.concatenate([[0], np.cumsum(wish)])
+        within = before[1:] - before[q.first[q.person]]  # what a person's searches want up to this one
+        fits = (within <= MOST_STATES) | (within == wish)
+        granted = np.add.reduceat(np.where(fits, wish, 0), q.first[:-1])
+        wanted = granted > 0
+        self.has_room = wanted & (np.cumsum(granted) <= max(MOST_STATES, int(granted[wanted.argmax()])))
+        new = self._heaps(np.where(fits & self.has_room[q.person], wish, n))
         move_heaps(self.heaps, new)
         self.heaps = new
 
     def _widen_book(self) -> None:
         """Make the book long enough for a round."""
         running = np.add.reduceat(self.standing.state == RUNNING, self.q.first[:-1], dtype=np.int64)
-        wanted = int(np.minimum(np.minimum(self.standing.left, MOST_ROWS), self.share * running).sum())
+        most = np.minimum(np.minimum(self.standing.left, MOST_ROWS), self.share * running)
+        wanted = int(most[self.has_room].sum())
         B, F = len(self.book.people), self.book.codes.shape[1]
         if self.rows + wanted <= B:
             return
