@@ -56,7 +56,7 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--people", "0"], "--people"), (["--budget", "2"], "smaller than n_options"), (["--seed", "x"], "--seed")],
+    [(["--people", "0"], "--people"), (["--budget", "2"], "smaller than --options"), (["--seed", "x"], "--seed")],
 )
 def test_bad_input(tmp_path: Path, arguments: list[str], message: str) -> None:
     result = run("demo", *arguments, "--out", tmp_path)

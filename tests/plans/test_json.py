@@ -104,7 +104,7 @@ def edited(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the text is not valid JSON"),
+        ("{", "the text does not hold leastways plans: it is not JSON"),
         ("{}", "the text does not hold leastways plans"),
         (edited(format="other"), "does not hold leastways plans"),
         (edited(version=2), "has version 2; this release reads 1"),

@@ -143,6 +143,16 @@ def test_a_change_never_reads_as_no_change(before: float, after: float | None) -
         assert text.startswith("raise") == (after > before)
 
 
+def test_a_sentence_names_the_very_value() -> None:
+    """The model accepts from 234.54 on; 234.5 would be refused."""
+    feature = Feature("score", "real", (100.0, 234.54, 500.0), dtype="float64")
+    assert change_text(feature, 100.0, 234.54) == "raise score from 100 to 234.54"
+    assert change_text(feature, 100.0, 0.1 + 0.2) == "lower score from 100 to 0.3"
+    money = Feature("loan", "integer", (5000, 20_000), dtype="int64")
+    assert change_text(money, 18_900, 6400) == "lower loan from 18,900 to 6,400"
+    assert change_text(money, 1998, 2004) == "raise loan from 1998 to 2004"
+
+
 def test_equality() -> None:
     assert plans() == plans()
     assert plans() != plans(settings={"n_options": 5})

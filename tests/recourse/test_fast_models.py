@@ -246,7 +246,7 @@ def test_options_that_the_table_was_wrong_about_are_found_again_without_it() -> 
     final.coef_, final.intercept_ = np.array([[1.0, 1.0, -9.0]]), np.array([-47.5])
     model = Pipeline([("encode", FunctionTransformer(encode)), ("final", final)])
     people = pd.DataFrame({"x": [22, 23, 22, 5], "y": [23, 22, 24, 5]}, index=list("abcd"))
-    settings = {"n_options": 5, "budget": 100, "n_costs": 60}
+    settings: dict[str, Any] = {"n_options": 5, "budget": 100, "n_costs": 60}
     fast = Recourse(model, schema, **settings).fit(grid).recommend(people)
     slow = Recourse(Whole(model, 1), schema, **settings).fit(grid).recommend(people)
     assert "in some people's options" in fast.settings["model_path"]

@@ -178,6 +178,21 @@ def test_a_model_that_fails_on_one_person_as_they_are(fault: str) -> None:
     assert plans.summary["queries"].sum() == plans.settings["model_rows"]
 
 
+def test_people_who_would_not_get_more_with_a_larger_budget_are_told() -> None:
+    fixed = SCHEMA.update({name: {"direction": "fixed"} for name in SCHEMA.names if name != "school"})
+    plans = recourse(lambda frame: np.zeros(len(frame)), schema=fixed).recommend(PEOPLE)
+    levels = len(SCHEMA.by_name["school"].values)
+    for plan in plans:
+        others = plan.queries - 1
+        assert plan.status in ("none_found", "none_exists")
+        assert others < levels
+        if plan.status == "none_found":
+            assert plan.reason == f"the model refuses all {others} states that this person can reach"
+            assert plan.reason in plan.to_text()
+    hard = recourse(lambda frame: np.zeros(len(frame)), budget=10).recommend(PEOPLE)
+    assert (hard.summary["reason"] == "").all()  # more might help
+
+
 def test_a_model_that_fails_on_what_people_could_become() -> None:
     """They were judged as they are, so it is an outcome, for several as for one."""
 

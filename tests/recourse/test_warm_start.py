@@ -174,7 +174,7 @@ def test_earlier_plans_may_have_had_other_grids(then: Feature, now: Feature, kep
 
     def model(frame: pd.DataFrame) -> NDArray[np.float64]:
         calls.append(frame.copy())
-        return (frame["x"] >= needed).to_numpy(float)
+        return np.asarray(frame["x"] >= needed, np.float64)
 
     needed = 9 if kept else 12
     y = grid("y", *range(5))
@@ -192,24 +192,21 @@ def test_earlier_plans_may_have_had_other_grids(then: Feature, now: Feature, kep
 
 def test_categories_in_another_order() -> None:
     jobs = ("clerk", "cook", "nurse")
-    model = Watched()
+    calls: list[pd.DataFrame] = []
     frame = pd.DataFrame({"job": list(jobs) * 10})
 
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        calls.append(frame.copy())
+        return np.asarray(frame["job"] == "nurse", np.float64)
+
     def ask(order: tuple[str, ...], **given: Any) -> RecoursePlans:
-        calls = model.calls
-        rec = Recourse(
-            lambda f: (calls.append(f.copy()), (f["job"] == "nurse").to_numpy(float))[1],
-            Schema((grid("job", *order),)),
-            n_options=1,
-            budget=5,
-            n_costs=10,
-        )
+        rec = Recourse(model, Schema((grid("job", *order),)), n_options=1, budget=5, n_costs=10)
         return rec.fit(frame).recommend(pd.DataFrame({"job": ["cook"]}, index=["p"]), **given)
 
     old = ask(jobs)
-    model.calls.clear()
+    calls.clear()
     ask(jobs[::-1], warm_start=old)
-    assert model.calls[1]["job"].tolist() == ["nurse"]
+    assert calls[1]["job"].tolist() == ["nurse"]
 
 
 def test_a_number_that_was_a_category() -> None:

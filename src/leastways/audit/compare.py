@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import betaincinv
 
 from leastways.audit.figures import MEASURES, Figures
 from leastways.audit.groups import Grouping
@@ -70,8 +71,11 @@ def drawn_values(tally: Tally, share: bool, resamples: int, random: np.random.Ge
 
 
 def drawn_share(hits: float, n: float, resamples: int, random: np.random.Generator) -> Floats:
-    """Return draws from Jeffreys' posterior of a share."""
-    return np.asarray(random.beta(hits + 0.5, n - hits + 0.5, resamples), dtype=np.float64)
+    """Return draws from Jeffreys' posterior of a share: its quantiles in random order, so that equal counts get equal
+    intervals.
+    """
+    ranks = (random.permutation(resamples) + 0.5) / resamples
+    return np.asarray(betaincinv(hits + 0.5, n - hits + 0.5, ranks), dtype=np.float64)
 
 
 def members_of(figures: Figures, grouping: Grouping, chance: Chance) -> list[dict[str, Member]]:

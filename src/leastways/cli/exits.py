@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,8 +37,28 @@ def errors_shown(as_json: bool) -> Iterator[None]:
 
 def _leave(error: LeastwaysError, code: int, as_json: bool) -> None:
     """Say what is wrong, on stderr; with `--json` also as the one document on stdout."""
-    message = str(error)
+    message = _in_options(str(error))
     notes().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
     if as_json:
         print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}})
     raise typer.Exit(code) from error
+
+
+# What a Python user writes, and what is typed here; longer names first.
+_OPTIONS = {
+    r"pass trust=True, or the list of these names as trust=": "give --trust (in a service's file: trust: true)",
+    r"pass trust=True": "give --trust (in a service's file: trust: true)",
+    r"go into groups": "go into --groups",
+    r"\bmethod=\"([^\"]+)\"": r"--method \1",
+    r"(?<![.\w])random_state\b": "--seed",
+    r"(?<![.\w])n_options\b": "--options",
+    r"(?<![.\w])n_costs\b": "--costs",
+    r"(?<![.\w])time_limit\b": "--time-limit",
+}
+
+
+def _in_options(message: str) -> str:
+    """Name settings as they are typed on the command line."""
+    for python, option in _OPTIONS.items():
+        message = re.sub(python, option, message)
+    return message

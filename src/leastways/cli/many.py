@@ -166,9 +166,10 @@ class Many:
                 screen().print(Text(f"Written to {path}"), soft_wrap=True)
         unusable, partial = (totals.statuses.get(status, 0) for status in ("invalid_input", "partial"))
         if unusable or partial:
+            what = [f"{unusable:,} row(s) could not be used"] if unusable else []
+            what += [f"the search ended early for {partial:,} person(s)"] if partial else []
             notes().print(
-                f"Note: {unusable:,} row(s) could not be used, and the search ended early for {partial:,} person(s); "
-                "the column reason says why.",
+                f"Note: {', and '.join(what)}; the column reason says why.",
                 style="yellow",
                 soft_wrap=True,
             )

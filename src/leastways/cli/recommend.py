@@ -164,13 +164,13 @@ def _show(plans: RecoursePlans, places: Sequence[Target], as_json: bool) -> None
             screen().print(Text(f"Written to {place.path}"), soft_wrap=True)
     unusable = int((plans.summary["status"] == "invalid_input").sum())
     failed = plans.failed_rows["person"].nunique()
+    late = plans.summary["reason"].str.startswith("the time limit").sum()
+    if late:
+        notes().print(f"Note: the time limit ended the search early for {late:,} person(s).", style="yellow")
     if unusable or failed:
-        why = plans.summary["reason"]
-        first = why[why != ""].iloc[0]
-        notes().print(
-            Text(f"Note: {unusable} row(s) could not be used, and the model failed for {failed} person(s). ")
-            + Text(f"The first reason: {first}"),
-            style="yellow",
-            soft_wrap=True,
-        )
+        concerned = (plans.summary["status"] == "invalid_input") | plans.summary.index.isin(plans.failed_rows["person"])
+        what = [f"{unusable:,} row(s) could not be used"] if unusable else []
+        what += [f"the model failed for {failed:,} person(s)"] if failed else []
+        first = plans.summary.loc[concerned, "reason"].iloc[0]
+        notes().print(Text(f"Note: {', and '.join(what)}. The first reason: {first}"), style="yellow", soft_wrap=True)
         raise typer.Exit(SOME_FAILED)

@@ -50,7 +50,7 @@ def document_from_json(source: str | Path, form: str, version: int, what: str) -
     try:
         data = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise DataError(f"{where} is not valid JSON: {error}") from error
+        raise DataError(f"{where} does not hold {what}: it is not JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") != form:
         raise DataError(f"{where} does not hold {what}.")
     if data.get("version") != version:

@@ -22,7 +22,7 @@ STATUSES: dict[str, str] = {
     "found": "at least one option was found",
     "partial": "options were found, but the search was cut short; the reason says why",
     "none_exists": "no option exists within what this person may change",
-    "none_found": "no option was found within the budget",
+    "none_found": "no option was found",
     "already_positive": "the model accepts this person as they are",
     "invalid_input": "this row cannot be used; the reason says why",
 }

@@ -27,7 +27,10 @@ def differs(feature: Feature, before: Any, after: Any) -> bool:
     return bool(feature.as_held(before) != feature.as_held(after))
 
 
-def value_text(feature: Feature, value: Any, exact: bool = False) -> str:
+_GROUPED = 10_000  # from here digits are grouped, also without a unit; a year is not
+
+
+def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool = False) -> str:
     """Write a value with its unit: ``2,350 EUR``, ``yes``; numbers are rounded unless `exact`."""
     value = plain(value)
     if isinstance(value, bool):
@@ -35,9 +38,9 @@ def value_text(feature: Feature, value: Any, exact: bool = False) -> str:
     elif not isinstance(value, int | float):
         text = str(value)
     elif float(value).is_integer():
-        text = f"{int(value):,}" if abs(value) >= 10_000 or feature.unit else f"{int(value)}"
+        text = f"{int(value):,}" if grouped or abs(value) >= _GROUPED or feature.unit else f"{int(value)}"
     elif exact:
-        text = f"{value:,}"
+        text = f"{float(f'{value:.12g}'):,}"  # without the last digits of a sum of floats
     else:
         text = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.2f}"
     return f"{text} {feature.unit}" if feature.unit else text
@@ -48,10 +51,17 @@ def change_text(feature: Feature, before: Any, after: Any) -> str:
     verb = "change"
     if feature.numeric:
         verb = "raise" if after > before else "lower"
-    old, new = value_text(feature, before), value_text(feature, after)
-    if old == new:  # too near to each other to be rounded
-        old, new = value_text(feature, before, exact=True), value_text(feature, after, exact=True)
+    old, new = change_values(feature, before, after)
     return f"{verb} {feature.wording} from {old} to {new}"
+
+
+def change_values(feature: Feature, before: Any, after: Any) -> tuple[str, str]:
+    """Write both values of a change in one manner, and to the last digit: the model may refuse a rounded one."""
+    grouped = feature.numeric and max(abs(before), abs(after)) >= _GROUPED
+    old, new = (value_text(feature, value, exact=True, grouped=grouped) for value in (before, after))
+    if old == new:  # so near to each other that only the last digits of floats differ
+        old, new = f"{plain(before):,}", f"{plain(after):,}"
+    return old, new
 
 
 def changes_of(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:

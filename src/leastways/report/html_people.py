@@ -10,7 +10,7 @@ import pandas as pd
 
 from leastways.errors import plain
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlans
-from leastways.plans.wording import value_text
+from leastways.plans.wording import change_values, value_text
 from leastways.report.totals import percent
 from leastways.schema import Schema
 
@@ -72,10 +72,11 @@ def _option_rows(option: RecourseOption, schema: Schema) -> str:
     rows = []
     for line, change in enumerate(option.changes):
         feature = schema.by_name[change.feature]
+        before, after = change_values(feature, change.before, change.after)
         cells = (
             f'<td class="what">{escape(feature.wording)}</td>'
-            f'<td class="now">{escape(value_text(feature, change.before))}</td>'
-            f'<td class="then">{escape(value_text(feature, change.after))}</td>'
+            f'<td class="now">{escape(before)}</td>'
+            f'<td class="then">{escape(after)}</td>'
         )
         if line == 0:
             first = f'<th scope="rowgroup" class="option num"{span}>{option.number}</th>'

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from leastways.errors import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
-from leastways.plans.wording import value_text
+from leastways.plans.wording import change_values
 from leastways.report.totals import Judged, Totals, percent
 from leastways.schema import Feature, Schema
 
@@ -60,7 +60,7 @@ def _options_table(options: Sequence[RecourseOption], schema: Schema) -> Table:
             feature = schema.by_name[change.feature]
             head = [str(option.number)] if line == 0 else [""]
             tail = [percent(option.probability), percent(option.best_for)] if line == 0 else ["", ""]
-            now, then = value_text(feature, change.before), value_text(feature, change.after)
+            now, then = change_values(feature, change.before, change.after)
             cells = [*head, feature.wording, now, "→", then, *tail]
             styles = ["bold cyan", "", "dim", "dim", "bold", "green", ""]
             table.add_row(*(Text(c, style=s) for c, s in zip(cells, styles, strict=True)))
@@ -112,4 +112,4 @@ def _values(feature: Feature) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,9 @@ def _plain_values(name: str, known: pd.Series[Any]) -> list[Any]:
     values = [plain(v) for v in known.tolist()]
     for value in values:
         if not isinstance(value, str | int | float):
+            as_what = "numbers: .astype(float)" if isinstance(value, Number) else "text: .astype(str)"
             raise SchemaError(
                 f"column {name!r} holds {value!r} ({type(value).__name__}); a category must be a text, a number, or "
-                "true or false. Turn the column into text: .astype(str)."
+                f"true or false. Turn the column into {as_what}."
             )
     return list(dict.fromkeys(values))

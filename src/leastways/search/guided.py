@@ -15,7 +15,7 @@ from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
 from leastways.rng import stream
-from leastways.search.base import Chosen, Problem, Questions, check_choice, register_searcher
+from leastways.search.base import Account, Chosen, Problem, Questions, check_choice, register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
 _LARGEST_ROUND = 100
@@ -172,6 +172,20 @@ class GuidedRun:
             self.shared_lift,
             self.problem.threshold,
         )
+
+    def account(self) -> Account:
+        """Say why those got nothing who would not get more with a larger budget either."""
+        P = self.problem.n_people
+        states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1  # the own value of each feature is one of them
+        reasons = {}
+        for p in np.flatnonzero(~self.guides.alive & (self.guides.n_valid == 0)):
+            n = int(self.guides.n_asked[p])
+            reasons[int(p)] = (
+                f"the model refuses all {n} states that this person can reach"
+                if n >= states[p]
+                else f"after {n} states nothing more was found that could help this person"
+            )
+        return Account(np.zeros(P, np.int64), reasons, np.zeros(P, np.bool_))
 
     def chosen(self) -> Chosen:
         """Choose each person's options from everything accepted so far."""

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leastways.errors import LeastwaysError
 from leastways.models import as_model
 
 
 def check_model(model: Any, frame: pd.DataFrame, target: Any = 1, tolerance: float = 1e-6) -> None:
     """Raise AssertionError, with what is wrong, unless a model can be used by `Recourse` on rows like these.
+
+    (A target that the model does not know is a `SettingError`, as for `Recourse`.)
 
     It must give one probability per row, within [0, 1]; the same for a row whatever its company and order (up to
     `tolerance`), and it must leave the frame as it was.
@@ -19,7 +22,12 @@ def check_model(model: Any, frame: pd.DataFrame, target: Any = 1, tolerance: flo
     assert len(frame) >= 2, "give at least two rows to check with"
     judge = as_model(model, target)
     before = frame.copy(deep=True)
-    whole = np.asarray(judge.probability(frame.copy()), dtype=np.float64)
+    try:
+        whole = np.asarray(judge.probability(frame.copy()), dtype=np.float64)
+    except LeastwaysError:
+        raise
+    except Exception as error:
+        raise AssertionError(f"the model raised {type(error).__name__}: {error}") from error
     assert whole.shape == (len(frame),), f"expected one probability per row, got shape {whole.shape}"
     assert np.isfinite(whole).all(), "a probability is not a finite number"
     assert ((whole >= -1e-6) & (whole <= 1 + 1e-6)).all(), "a probability lies outside [0, 1]"

@@ -63,9 +63,7 @@ class Words:
 
     def change(self, feature: Feature, before: Any, after: Any) -> ChangeView:
         """Say one change."""
-        old, new = self.value(feature, before), self.value(feature, after)
-        if old == new:  # too near to each other to be rounded
-            old, new = self.value(feature, before, exact=True), self.value(feature, after, exact=True)
+        old, new = self.value(feature, before, exact=True), self.value(feature, after, exact=True)
         return ChangeView(feature.name, self.label(feature), old, new, self._difference(feature, before, after))
 
     def _difference(self, feature: Feature, before: Any, after: Any) -> str:
