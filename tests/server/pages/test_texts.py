@@ -23,7 +23,7 @@ MESSAGES = ("not_found", "not_ready", "expired", "busy", "down", "bad")
 # Keys that code puts together from parts.
 MADE_UP = {
     *(f"ease.{name}" for name in EASE),
-    *(f"effort.{name}" for name in ("small", "moderate", "large", "very_large")),
+    *(f"effort.{name}" for name in ("small", "moderate", "large", "very_large", "unknown")),
     *(f"easiest.{kind}" for kind in ("said", "unsaid")),
     *(f"problem.{kind}" for kind in ("not_a_number", "crossed", "no_value")),
     *(f"nothing.{s}.{part}" for s in (*STATUSES, "all_closed") for part in ("headline", "explanation")),

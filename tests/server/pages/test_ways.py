@@ -15,7 +15,7 @@ from leastways.plans.wording import changes_of
 from leastways.server.pages.texts import Languages
 from leastways.server.pages.view import Told, person_view
 from leastways.server.pages.ways import ways
-from leastways.server.pages.wishes import Wish, Wishes
+from leastways.server.pages.wishes import Wish, Wishes, changeable
 from tests.server.pages.test_wishes import SCHEMA, STATE
 
 ENGLISH, GERMAN = (Languages().by_code[code] for code in ("en", "de"))
@@ -99,6 +99,17 @@ def test_a_card_in_words() -> None:
     (card,) = view_of(the_plan, texts=GERMAN).options
     assert card.changes[0].after == "1.800\u00a0€"
     assert "62\u00a0%" in card.easiest_for
+
+
+def test_the_only_thing_left_open_is_not_called_little_effort() -> None:
+    """By the formula a change of the only editable feature is free, whatever it takes."""
+    names = [feature.name for feature in changeable(SCHEMA, STATE)]
+    only = Wishes({name: Wish(locked=True) for name in names if name != "savings"})
+    (card,) = view_of(plan(option(1, 0.0, 1.0, savings=30_000.0)), only).options
+    assert (card.effort, card.effort_width) == ("hard to say", 0)
+    two = Wishes({name: Wish(locked=True) for name in names if name not in ("savings", "housing")})
+    (card,) = view_of(plan(option(1, 0.0, 1.0, savings=30_000.0)), two).options
+    assert card.effort == "small"
 
 
 @pytest.mark.parametrize(

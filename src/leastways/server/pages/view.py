@@ -37,7 +37,7 @@ class OptionView:
     changes: tuple[ChangeView, ...]
     more: tuple[str, ...]  # what asks more of the same things, in words
     effort: str
-    effort_width: int
+    effort_width: int  # 0: no bar
     easiest_for: str
     score: str
     chosen: bool
@@ -139,6 +139,10 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
     cost = option.expected_cost
     changes = tuple(words.changes(state, option.values))
     word = next((name for limit, name in _EFFORT if cost < limit), "very_large")
+    width = _FULL if math.isnan(cost) else max(2, round(_FULL * cost / top))
+    names = [feature.name for feature in changeable(words.schema, state)]
+    if len(told.wishes.open(names)) == 1:  # by the formula it is free, whatever it takes: nothing to weigh it by
+        word, width = "unknown", 0
     return OptionView(
         number=option.number,
         rank=rank,
@@ -146,7 +150,7 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
         changes=changes,
         more=tuple(_in_a_line(words, state, other) for other in way.more),
         effort=texts(f"effort.{word}"),
-        effort_width=_FULL if math.isnan(cost) else max(2, round(_FULL * cost / top)),
+        effort_width=width,
         easiest_for=_easiest_for(texts, way.best_for, told),
         score=_score(texts, option.probability, told.threshold, "options.score"),
         chosen=told.choice is not None and told.choice.taken == option.values,
