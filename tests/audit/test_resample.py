@@ -138,6 +138,9 @@ def test_everybody_served_is_not_certainty() -> None:
         theirs = np.asarray(stats.beta.ppf([0.025, 0.975], n * value + 0.5, n * (1 - value) + 0.5))
         ends = (theirs[0], 1.0) if value else (0.0, theirs[1])
         assert (low, high) == pytest.approx(ends, abs=0.03)
+    two = [Member.of(pairs([0.0] * 99), True, Chance(200, 1, 1, 0), name) for name in ("coverage", "satisfied")]
+    assert interval(two[0].draws, 0.0) == interval(two[1].draws, 0.0)
+    assert (two[0].draws != two[1].draws).any()  # each in its own order
     alone = Member.of(pairs([3.0]), False, Chance(10, 1, 1, 0), "one")
     assert np.isnan(alone.draws).all()
     assert np.isnan(Member.of(pairs([]), True, Chance(10, 1, 1, 0), "none").value)

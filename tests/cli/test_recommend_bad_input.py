@@ -129,5 +129,6 @@ def test_a_pickle_needs_trust(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "plans.json", model=str(tmp_path / "model.pkl"))
     assert result.exit_code == 2
     assert "runs any code" in result.stderr
+    assert "give --trust" in result.stderr
     result = recommend(bank, tmp_path / "plans.json", "--trust", model=str(tmp_path / "model.pkl"))
     assert "Cannot read a model" in result.stderr

@@ -160,6 +160,9 @@ def test_forests_that_grew_or_were_fitted_again() -> None:
     check(forest, schema)
     check(forest.set_params(n_estimators=9).fit(TRAIN[NUMBERS], Y), schema)
     check(forest.set_params(warm_start=False).fit(TRAIN[NUMBERS].iloc[:99], Y[:99]), schema)
+    other = RandomForestClassifier(9, random_state=1).fit(TRAIN[NUMBERS].iloc[:50], Y[:50])
+    forest.estimators_[:] = other.estimators_  # the same list, with other trees
+    check(forest, schema)
 
 
 def test_boosted_trees_with_categories_go_the_usual_way() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways import Preferences, RecoursePlans
+from leastways import Preferences, Recourse, RecoursePlans, Schema
 from leastways.errors import DataError, ModelError, PreferenceError, SettingError
 from leastways.schema import Linked
 from tests.recourse.bank import SCHEMA, chance, recourse, refused
@@ -273,3 +273,12 @@ def test_faults_of_the_preferences_as_a_whole_raise(said: Any, message: str) -> 
 def test_a_target_the_model_does_not_have() -> None:
     with pytest.raises(SettingError, match="target='yes' can never equal a label"):
         recourse(lambda frame: np.ones(len(frame), dtype=int), target="yes").recommend(PEOPLE)
+
+
+def test_categories_of_many_values_make_chunks_smaller() -> None:
+    """What a person's regression takes grows with the square of them."""
+    frame = pd.DataFrame({name: [f"v{i % 200}" for i in range(800)] for name in "abcd"})
+    few = frame.apply(lambda column: column.where(column.isin(["v0", "v1"]), "v2"))
+    sizes = [Recourse(chance, Schema.infer(f), budget=20, n_costs=50).fit(f)._chunk_size() for f in (few, frame)]
+    assert sizes[1] * 8 * 800**2 < 110 * 2**20
+    assert sizes[0] > 10 * sizes[1]
