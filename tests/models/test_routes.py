@@ -25,6 +25,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from leastways.models import as_model
+from leastways.models.forests import forest_trees
 from leastways.models.routes import nameless
 from leastways.models.shortcut import Shortcut
 from leastways.models.tabulated import TabulatedPeople
@@ -161,7 +162,10 @@ def test_forests_that_grew_or_were_fitted_again() -> None:
     check(forest.set_params(n_estimators=9).fit(TRAIN[NUMBERS], Y), schema)
     check(forest.set_params(warm_start=False).fit(TRAIN[NUMBERS].iloc[:99], Y[:99]), schema)
     other = RandomForestClassifier(9, random_state=1).fit(TRAIN[NUMBERS].iloc[:50], Y[:50])
+    before = forest_trees(forest)
+    assert forest_trees(forest) is before
     forest.estimators_[:] = other.estimators_  # the same list, with other trees
+    assert forest_trees(forest) is not before
     check(forest, schema)
 
 
