@@ -71,8 +71,8 @@ def test_the_oracle_is_the_best_of_all_states(seed: int) -> None:
         assert capped.exact[best <= 0.4].all()
         assert (capped.bound <= best + 1e-12).all()
         assert (capped.bound[best > 0.4] > 0.4).all()
-        # a few may come on top: states beyond the cap are accepted, too, and spare others a question
-        assert (capped.queries <= found.queries + 6).all()
+        # states beyond the cap may be accepted, too, and spare a person's other searches a question
+        assert (capped.queries <= found.queries + n_samples).all()
 
 
 @settings(max_examples=8)
