@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from leastways.errors import SettingError
 from leastways.models import OnnxModel, as_model, load_model
 from tests.models.people import people, pipeline, yes
+from tests.recourse import gaps
 
 joblib: Any = pytest.importorskip("joblib")
 
@@ -38,6 +39,14 @@ def test_skops_round_trip(tmp_path: Path) -> None:
     io.dump(fitted, tmp_path / "model.skops")
     loaded = load_model(str(tmp_path / "model.skops"))
     np.testing.assert_array_equal(as_model(loaded, 1).probability(FRAME), fitted.predict_proba(FRAME)[:, 1])
+
+
+def test_skops_of_a_pipeline_that_fills_gaps(tmp_path: Path) -> None:
+    """Nothing in it could do harm, so it needs no trust."""
+    io = pytest.importorskip("skops.io")
+    io.dump(gaps.pipeline(), tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(loaded.predict_proba(gaps.TRAIN), gaps.pipeline().predict_proba(gaps.TRAIN))
 
 
 def test_skops_with_types_of_the_users_own(tmp_path: Path) -> None:

@@ -56,13 +56,23 @@ def recourse(model: Any = chance, schema: Schema = SCHEMA, **settings: Any) -> R
 
 
 def levels(feature: Feature, value: Any) -> float:
-    """A value as a number: itself, or its place among the categories."""
+    """A value as a number: itself, or its place among the categories; NaN where it is missing."""
+    if pd.isna(value):
+        return float("nan")
     return float(value) if feature.numeric else float(feature.values.index(value))
+
+
+def step(feature: Feature, before: Any, after: Any) -> float:
+    """How far a feature moved; NaN if it was missing before or after, but not both."""
+    both = pd.isna(before) and pd.isna(after)
+    return 0.0 if both else levels(feature, after) - levels(feature, before)
 
 
 def _holds(schema: Schema, state: dict[str, Any], part: Any) -> bool:
     for name, condition in part.items():
         value = state[name]
+        if pd.isna(value):
+            return False
         if isinstance(condition, tuple):
             low, high = condition
             if (low is not None and value < low) or (high is not None and value > high):
@@ -75,15 +85,17 @@ def _holds(schema: Schema, state: dict[str, Any], part: Any) -> bool:
 def broken(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Say, in plain Python on raw values, which promises an option breaks."""
     out = []
-    moved = {f.name: levels(f, after[f.name]) - levels(f, before[f.name]) for f in schema.features}
+    moved = {f.name: step(f, before[f.name], after[f.name]) for f in schema.features}
     for feature in schema.features:
-        step = moved[feature.name]
-        wrong = {"fixed": step != 0, "up": step < 0, "down": step > 0, "any": False}[feature.direction]
+        by = moved[feature.name]
+        if np.isnan(by):
+            out.append(f"{feature.name} came from {before[feature.name]} to {after[feature.name]}")
+        wrong = {"fixed": by != 0, "up": by < 0, "down": by > 0, "any": False}[feature.direction]
         if wrong:
-            out.append(f"{feature.name} moved {step} though {feature.direction}")
+            out.append(f"{feature.name} moved {by} though {feature.direction}")
     for rule in schema.rules:
         if isinstance(rule, AtMost):
-            fine = sum(step != 0 for step in moved.values()) <= rule.changes
+            fine = sum(by != 0 for by in moved.values()) <= rule.changes
         elif isinstance(rule, Forbidden):
             fine = not _holds(schema, after, rule.together)
         elif isinstance(rule, IfThen):
@@ -98,7 +110,7 @@ def broken(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> lis
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, Any]:
-    """Draw a table, a schema with directions and rules, and a model that decides on it."""
+    """Draw a table, with gaps or without, a schema with directions and rules, and a model that decides on it."""
     seed = draw(st.integers(0, 2**16))
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
@@ -111,6 +123,8 @@ def worlds(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, Any]:
             "f": rng.random(30) < 0.5,
         }
     )
+    if draw(st.booleans()):
+        frame[["c", "d", "e"]] = frame[["c", "d", "e"]].mask(rng.random((30, 3)) < 0.2)
     ways = ["any", "up", "down", "fixed"]
     directions = {n: {"direction": draw(st.sampled_from(ways if n in "abce" else ["any", "fixed"]))} for n in "abcdef"}
     schema = Schema.infer(frame).update(directions)
@@ -131,13 +145,10 @@ def worlds(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, Any]:
 
     def model(rows: pd.DataFrame) -> NDArray[np.float64]:
         x = [
-            (
-                rows[f.name].to_numpy(float) / max(f.range, 1.0)
-                if f.numeric
-                else np.array([f.values.index(v) for v in rows[f.name]]) / 2
-            )
+            np.array([levels(f, v) for v in rows[f.name]]) / (max(f.range, 1.0) if f.numeric else 2.0)
             for f in schema.features
         ]
-        return np.asarray(1 / (1 + np.exp(-4 * (np.stack(x, axis=1) @ weights - cut))), dtype=np.float64)
+        known = np.nan_to_num(np.stack(x, axis=1), nan=0.3)
+        return np.asarray(1 / (1 + np.exp(-4 * (known @ weights - cut))), dtype=np.float64)
 
     return frame, schema, model

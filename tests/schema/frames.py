@@ -67,10 +67,24 @@ def indexes(draw: st.DrawFn, n: int) -> pd.Index[Any]:
 
 @st.composite
 def frames(draw: st.DrawFn, max_rows: int = 6) -> pd.DataFrame:
-    """A mixed table of one to six columns."""
+    """A mixed table of one to six columns, with gaps where a column can hold them."""
     n = draw(st.integers(1, max_rows))
     names = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
-    return pd.DataFrame({name: draw(columns(n)) for name in names}).set_axis(draw(indexes(n)), axis=0)
+    made = {name: draw(with_gaps(draw(columns(n)))) for name in names}
+    return pd.DataFrame(made).set_axis(draw(indexes(n)), axis=0)
+
+
+@st.composite
+def with_gaps(draw: st.DrawFn, column: pd.Series[Any]) -> pd.Series[Any]:
+    """The column, some of its values taken out; never all of them."""
+    holds_none = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub"
+    if holds_none or draw(st.booleans()):
+        return column
+    gone = np.array(_some(draw, st.booleans(), len(column)))
+    gone[draw(st.integers(0, len(column) - 1))] = False
+    out = column.copy()
+    out[gone] = np.nan
+    return out
 
 
 @st.composite
@@ -78,10 +92,12 @@ def people_of(draw: st.DrawFn, frame: pd.DataFrame, schema: Schema) -> pd.DataFr
     """The rows of a table, moved off its grid wherever a feature allows values between two points."""
     people = frame.copy()
     for feature in schema.features:
-        if feature.open:
+        if feature.open and feature.numeric:
             low, high = feature.array[[0, -1]]
             between = st.integers(int(low), int(high)) if feature.whole else st.floats(low, high)
             people[feature.name] = feature.to_column(feature.as_held(_some(draw, between, len(frame))))
+        if feature.missing:
+            people[feature.name] = draw(with_gaps(people[feature.name]))
     return people
 
 
@@ -97,7 +113,11 @@ def schemas(draw: st.DrawFn) -> Schema:
 def _features(draw: st.DrawFn, name: str) -> Feature:
     kind = draw(st.sampled_from(["integer", "real", "ordinal", "category"]))
     direction: Any = draw(st.sampled_from(["any", "fixed"] if kind == "category" else ["any", "up", "down", "fixed"]))
-    words: dict[str, Any] = {"label": draw(texts), "unit": draw(texts)}
+    words: dict[str, Any] = {
+        "label": draw(texts),
+        "unit": draw(texts),
+        "missing": kind != "integer" and draw(st.booleans()),
+    }
     if kind == "integer":
         numbers = draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8))
         return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", **words)

@@ -123,7 +123,10 @@ class Layout:
 
 
 class Person:
-    """One person's grid as dice-ml sees it: what they may vary, and how its rows become states."""
+    """One person's grid as dice-ml sees it: what they may vary, and how its rows become states.
+
+    It knows no missing values; as theirs stay, it sees the first of the grid instead.
+    """
 
     def __init__(self, layout: Layout, problem: Problem, place: int) -> None:
         t = problem.samples.tables
@@ -154,7 +157,7 @@ class Person:
         out: dict[str, list[object]] = {}
         for k, (name, levels) in enumerate(zip(self.layout.names, self.levels, strict=True)):
             if k >= self.layout.n_numbers:
-                out[name] = [label(int(code)) for code in self.codes[k]]
+                out[name] = [label(int(level)) for level in levels]
             else:
                 ends = levels[0], levels[-1]
                 out[name] = [int(end) if self.layout.whole[k] else float(end) for end in ends]
@@ -168,7 +171,7 @@ class Person:
             if k < self.layout.n_numbers:
                 out[:, self.layout.order[k]] = codes[np.searchsorted((levels[1:] + levels[:-1]) / 2, x)]
             else:
-                out[:, self.layout.order[k]] = x
+                out[:, self.layout.order[k]] = x if len(codes) > 1 else codes[0]
         return out
 
     def values(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -176,8 +179,8 @@ class Person:
         out = np.empty(states.shape)
         for k, f in enumerate(self.layout.order):
             codes = states[:, f]
-            number = k < self.layout.n_numbers
-            out[:, k] = self.levels[k][np.searchsorted(self.codes[k], codes)] if number else codes
+            told = k < self.layout.n_numbers or len(self.codes[k]) == 1
+            out[:, k] = self.levels[k][np.searchsorted(self.codes[k], codes)] if told else codes
         return out
 
     def permits(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -84,7 +84,10 @@ def grid_codes(schema: Schema, rows: Encoded) -> NDArray[np.int32]:
     for f, feature in enumerate(schema.features):
         if not feature.open:
             continue
-        at = np.flatnonzero(rows.inserted_at[:, f] >= 0)
+        out[rows.missing[:, f], f] = 0  # it has no place, and stays: the first is as good as any
+        at = np.flatnonzero((rows.inserted_at[:, f] >= 0) & ~rows.missing[:, f])
+        if not feature.numeric:
+            continue
         own, above = rows.own[at, f], np.minimum(rows.inserted_at[at, f], len(feature.array) - 1)
         below = np.maximum(rows.inserted_at[at, f] - 1, 0)
         lower = own - feature.array[below] <= feature.array[above] - own

@@ -43,7 +43,7 @@ class PercentileShift:
             elif feature.ordered:
                 data.append(np.sort(codes.astype(np.float64)))
             else:
-                data.append(np.bincount(codes, minlength=len(feature.values)).astype(np.float64))
+                data.append(np.bincount(codes, minlength=feature.n_slots).astype(np.float64))
         return cls(quantile, tuple(data), tuple(f.ordered for f in schema.features))
 
     def of(self, t: Tables) -> Floats:

@@ -74,6 +74,8 @@ def _as_dict(schema: Schema, out: Path) -> dict[str, Any]:
 def _feature(feature: Feature) -> dict[str, Any]:
     """Say what a feature is; a number by its ends, a category by its values."""
     what: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "direction": feature.direction}
+    if feature.missing:
+        what["missing"] = True
     if feature.numeric:
         return what | {"min": feature.values[0], "max": feature.values[-1], "grid_points": len(feature.values)}
     return what | {"values": list(feature.values)}

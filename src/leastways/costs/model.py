@@ -17,7 +17,7 @@ from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, draw_profiles
 from leastways.rng import Keys, stream
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import levels_of, slots_used
+from leastways.schema.codec import finite, levels_of, slots_used
 from leastways.schema.consistency import clauses_of
 from leastways.schema.rules import AtMost, Linked
 
@@ -114,10 +114,11 @@ class CostModel:
         """
         schema, P = self.schema, len(people)
         V, F = int(schema.offsets[-1]), len(schema.features)
-        levels = levels_of(schema.features, people)
+        known = levels_of(schema.features, people)
+        levels = finite(schema.features, known)
         used = slots_used(schema.features, people)
-        told = preference_tables(schema, levels, people.codes, preferences)
-        changeable = np.array([f.direction != "fixed" for f in schema.features])
+        told = preference_tables(schema, known, people.codes, preferences)
+        changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing
         alpha = told.alpha
         if self.distribution.alpha is not None:
             alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
@@ -128,8 +129,8 @@ class CostModel:
         editors, n_editors = np.empty((P, F, n_samples), np.int32), np.zeros((P, F), np.int64)
         draw_profiles(
             cost_keys,
-            np.tile(changeable, (P, 1)),
-            told.editable,
+            changeable,
+            told.editable & changeable,
             told.has_editable,
             told.scores,
             told.has_scores,
@@ -163,7 +164,7 @@ class CostModel:
             step_at=np.inf if satisfied_below is None else float(satisfied_below),
             **_working_room(P, V, F, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells),
         )
-        return CostSamples(tables, rule_tables(schema, levels, tables.levels))
+        return CostSamples(tables, rule_tables(schema, known, tables.levels))
 
 
 def permitted(

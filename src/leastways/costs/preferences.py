@@ -67,6 +67,8 @@ class Preferences:
         """Raise `PreferenceError` where checked preferences do not fit this person's present values."""
         for name, table in self.costs.items():
             feature = schema.by_name[name]
+            if feature.missing and pd.isna(present[name]):
+                continue  # it stays missing, whatever a change would cost
             row = _cost_row(feature, table, present[name])
             if not feature.numeric:
                 continue
@@ -173,7 +175,7 @@ def _fill(
     for name, table in told.costs.items():
         f = schema.position(name)
         lo, hi = schema.offsets[f], schema.offsets[f + 1]
-        for row in rows:
+        for row in rows[~np.isnan(levels[f][rows, start[rows, f]])]:  # what is missing stays
             own = levels[f][row, start[row, f]]
             tables.given[row, lo:hi] = given_costs(schema.features[f], table, own, levels[f][row])
 

@@ -15,7 +15,7 @@ from leastways.costs.preferences import Preferences, check_changeable, check_cos
 from leastways.errors import PreferenceError, plain
 from leastways.kernels.rules import RuleTables
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import levels_of, slots_used
+from leastways.schema.codec import finite, levels_of, slots_used
 
 StatedCost = Mapping[str, Any] | Callable[[str, Any, Any], float]
 
@@ -26,7 +26,7 @@ def stated_costs(
     """Lay out what one person's moves cost, [1, V], infinite where they may not; and the rules they are under."""
     levels = levels_of(schema.features, people)
     V = int(schema.offsets[-1])
-    changeable = np.array([[f.direction != "fixed" for f in schema.features]])
+    changeable = np.array([[f.direction != "fixed" for f in schema.features]]) & ~people.missing
     nothing = np.full((1, V), np.nan)
     used = slots_used(schema.features, people)
     may = permitted(schema, people.codes, used, changeable, np.ones((1, V), np.bool_), nothing)[0]
@@ -38,7 +38,7 @@ def stated_costs(
         _look_up(schema, people, person, cost, levels, costs)
     costs[~may] = np.inf
     costs[schema.offsets[:-1] + people.codes[0]] = 0.0
-    return costs[None, :], rule_tables(schema, levels, np.concatenate(levels, axis=1))
+    return costs[None, :], rule_tables(schema, levels, np.concatenate(finite(schema.features, levels), axis=1))
 
 
 def _look_up(
@@ -61,6 +61,8 @@ def _look_up(
     for name, table in cost.items():
         f = schema.position(name)
         own = levels[f][0, people.codes[0, f]]
+        if np.isnan(own):
+            continue  # it stays missing, whatever a change would cost
         costs[schema.offsets[f] : schema.offsets[f + 1]] = given_costs(schema.features[f], table, own, levels[f][0])
 
 

@@ -20,6 +20,7 @@ from leastways.plans.wording import changes_of
 from leastways.recourse.progress import reporter
 from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns
+from leastways.schema.grids import value_or_none
 from leastways.search import Questions
 from leastways.search.base import check_count
 from leastways.search.oracle import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
@@ -125,7 +126,7 @@ def oracle(
         none_free = np.zeros((1, len(schema.features)), np.bool_)
         what = searches(encoded.codes, schema.offsets, 1, table, none_free)
     meter = QueryMeter(as_model(model, target, threshold=threshold))
-    before = {name: plain(frame[name].iloc[0]) for name in schema.names}
+    before = {name: value_or_none(frame[name].iloc[0]) for name in schema.names}
     if meter.judge(schema.decode(encoded))[0] >= threshold:
         return OracleResult(label, "already_positive", 0.0, 0.0, before, (), meter.rows, meter.calls)
     found = cheapest_states(
@@ -141,7 +142,7 @@ def oracle(
     state, least = None, float(found.cost[0])
     if np.isfinite(least):
         row = schema.decode(found.codes[:1], encoded, np.zeros(1, np.intp))
-        state = {name: plain(row[name].iloc[0]) for name in schema.names}
+        state = {name: value_or_none(row[name].iloc[0]) for name in schema.names}
     return OracleResult(
         label,
         _status(found)[0],
@@ -245,7 +246,8 @@ def _one_row(schema: Schema, person: object) -> tuple[Any, pd.DataFrame]:
         label = plain(person.name)
     elif not isinstance(person, Mapping):
         raise DataError(f"person must be a one-row DataFrame, a Series or a mapping, not {type(person).__name__}.")
-    row = pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in person.items()})
+    known = {name: np.nan if value is None else value for name, value in person.items()}
+    row = pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in known.items()})
     return label, check_columns(row.infer_objects(), schema.features, schema.target)
 
 
@@ -259,12 +261,11 @@ def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: Encoded) 
         raise DataError(f"the simulated people have no {label!r}{hint}; known: {listed(known)}.{nearest(label, known)}")
     place = int(truth.index.get_indexer(pd.Index([label]))[0])
     other = truth.people.take(slice(place, place + 1))
-    one, two = schema.decode(person), schema.decode(other)
-    differ = [name for name in schema.names if one[name].iloc[0] != two[name].iloc[0]]
+    one, two = ({n: value_or_none(c.iloc[0]) for n, c in schema.decode(x).items()} for x in (person, other))
+    differ = [name for name in schema.names if one[name] != two[name]]
     if differ:
         name = differ[0]
         raise DataError(
-            f"the simulated person {label!r} is in another state: {name!r} is {plain(two[name].iloc[0])!r} there, "
-            f"{plain(one[name].iloc[0])!r} here."
+            f"the simulated person {label!r} is in another state: {name!r} is {two[name]!r} there, {one[name]!r} here."
         )
     return place

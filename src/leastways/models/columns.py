@@ -53,20 +53,25 @@ class Shape:
         other = Shape.of(encoded)
         if (other.dtype, other.tail, other.sparse) != (self.dtype, self.tail, self.sparse):
             raise NotColumnWise("the form of the encoder's output depends on the rows")
-        return Shape.dense(encoded)
-
-    @staticmethod
-    def dense(encoded: Any) -> NDArray[Any]:
-        """Return an output as [rows, columns], refusing numbers that a model may refuse or treat apart.
-
-        With them out of the way, checks for missing and infinite input can be left out of every call.
-        """
-        array = np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
-        array = array.reshape(len(array), -1)
-        tame = np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array)
-        if not tame.all():
-            raise NotColumnWise("the encoder returns values that are missing or too large")
+        array = as_rows(encoded)
+        refuse_untame(array)
         return array
+
+
+def as_rows(encoded: Any) -> NDArray[Any]:
+    """Return an encoder's output as [rows, columns]."""
+    array = np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
+    return array.reshape(len(array), -1)
+
+
+def refuse_untame(array: NDArray[Any]) -> None:
+    """Raise for numbers that a model may refuse or treat apart.
+
+    With them out of the way, checks for missing and infinite input can be left out of every call.
+    """
+    tame = np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array)
+    if not tame.all():
+        raise NotColumnWise("the encoder returns values that are missing or too large")
 
 
 @dataclass(frozen=True)
@@ -85,26 +90,35 @@ class Columns:
 
     @classmethod
     def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema) -> Columns:
-        """Vary each feature alone, from one row, and see which columns of the output change."""
+        """Vary each feature alone, from one row, and see which columns of the output change.
+
+        A missing value may have columns of its own that no value of the grid moves. What it is encoded as is not kept:
+        people who lack a value are encoded themselves.
+        """
         sizes = np.array([len(f.values) for f in schema.features])
         base = (sizes // 2).astype(np.int32)
-        feature = np.repeat(np.arange(len(sizes)), sizes)
+        tried = sizes + [f.missing for f in schema.features]
+        feature = np.repeat(np.arange(len(sizes)), tried)
+        varied = np.concatenate([np.arange(n) for n in tried])
         codes = np.tile(base, (len(feature) + 1, 1))
-        codes[np.arange(len(feature)), feature] = np.concatenate([np.arange(n) for n in sizes])
+        codes[np.arange(len(feature)), feature] = varied
         encoded = encode(schema.decode(codes))
         shape = Shape.of(encoded)
         if len(codes) * np.prod(shape.tail, dtype=float) > _MOST_CELLS:
             raise NotColumnWise(f"the encoder returns rows of shape {shape.tail}, too wide to tabulate")
-        values = bits(Shape.dense(encoded))
+        values = as_rows(encoded)
         if len(values) != len(codes):
             raise NotColumnWise(f"the encoder returns {len(values)} rows for {len(codes)}")
+        refuse_untame(values[np.append(varied < sizes[feature], True)])
+        values = bits(values)
         moved = values[:-1] != values[-1]  # the last row is the base
-        blocks = np.split(np.arange(len(feature)), np.cumsum(sizes)[:-1])
+        blocks = np.split(np.arange(len(feature)), np.cumsum(tried)[:-1])
         reacts = np.stack([moved[block].any(axis=0) for block in blocks])  # [F, D]
         if (reacts.sum(axis=0) > 1).any():
             raise NotColumnWise("the encoder lets a column of its output depend on several features")
         mine = [np.flatnonzero(row) for row in reacts]
-        parts = [values[block][:, own].ravel() for block, own in zip(blocks, mine, strict=True)]
+        grids = zip(blocks, sizes, mine, strict=True)
+        parts = [values[block[:size]][:, own].ravel() for block, size, own in grids]
         return cls(
             schema=schema,
             shape=shape,

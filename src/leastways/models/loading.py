@@ -16,6 +16,7 @@ from leastways.models.onnx_model import OnnxModel
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
 MODEL_FILES = (".onnx", ".skops", *_PICKLES)
+_HARMLESS = ("numpy.dtype",)  # in every SimpleImputer, and skops does not know it
 _WAYS = "a .onnx or .skops file, a .pkl, .pickle or .joblib file with trust=True, or 'module:object'"
 
 
@@ -49,7 +50,8 @@ def _existing(file: Path) -> Path:
 def _from_skops(file: Path, trust: bool | Sequence[str]) -> Any:
     io = require("skops.io", "skops", "Loading a .skops file")
     found: list[str] = _reading(file, lambda: io.get_untrusted_types(file=file))
-    allowed = found if trust is True else [] if trust is False else [trust] if isinstance(trust, str) else list(trust)
+    named = found if trust is True else [] if trust is False else [trust] if isinstance(trust, str) else trust
+    allowed = {*named, *_HARMLESS}
     if refused := [name for name in found if name not in allowed]:
         raise SettingError(
             f"{str(file)!r} holds types that are not known to be safe: {listed(refused, 20)}. If you trust "

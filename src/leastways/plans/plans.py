@@ -16,6 +16,7 @@ from leastways.plans.certificate import CERTIFICATE, Certificate, no_certificate
 from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
 from leastways.plans.wording import Change, changes_of
 from leastways.schema import Schema
+from leastways.schema.grids import value_or_none
 
 Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
 STATUSES: dict[str, str] = {
@@ -188,7 +189,8 @@ class RecoursePlans:
         for f, feature in enumerate(self.schema.features):
             before = self.people[feature.name].to_numpy(dtype=object)[places]
             after = self.options[feature.name].to_numpy(dtype=object)
-            rows = np.flatnonzero(before != after)
+            gone = pd.isna(before) & pd.isna(after)  # which stays so
+            rows = np.flatnonzero(np.where(gone, False, before) != np.where(gone, False, after))
             if feature.numeric:  # not those that are the same number in a shorter float
                 one, other = (feature.as_held(x[rows].astype(np.float64)) for x in (before, after))
                 rows = rows[one != other]
@@ -217,7 +219,7 @@ class RecoursePlans:
             raise KeyError(f"there is no person {label!r}; known: {listed(known)}.{nearest(label, known)}")
         place: Any = self.summary.index.get_loc(label)
         row: Any = self.summary.iloc[place]
-        state = {str(n): plain(self.people[n].iloc[place]) for n in self.people.columns}
+        state = {str(n): value_or_none(self.people[n].iloc[place]) for n in self.people.columns}
         table = self.options.iloc[self._option_rows.get(label, [])]
         options = tuple(self._option(record, state) for record in table.to_dict("records"))
         return RecoursePlan(
@@ -240,7 +242,7 @@ class RecoursePlans:
         if not len(mine):
             return None
         record = mine.to_dict("records")[0]
-        values = {n: plain(record[n]) for n in self.schema.names}
+        values = {n: value_or_none(record[n]) for n in self.schema.names}
         return NearestMiss(values, changes_of(self.schema, state, values), float(record["probability"]))
 
     def _certificate(self, label: Any) -> Certificate | None:
@@ -259,7 +261,7 @@ class RecoursePlans:
         return RecoursePlans(self.schema, *tables, self.settings, ordered, self.nearest_misses)
 
     def _option(self, record: Mapping[Any, Any], state: Mapping[str, Any]) -> RecourseOption:
-        values = {n: plain(record[n]) for n in self.schema.names}
+        values = {n: value_or_none(record[n]) for n in self.schema.names}
         return RecourseOption(
             int(record["option"]),
             values,

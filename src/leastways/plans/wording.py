@@ -8,6 +8,7 @@ from typing import Any
 
 from leastways.errors import plain
 from leastways.schema import Feature, Schema
+from leastways.schema.grids import is_missing
 
 
 @dataclass(frozen=True)
@@ -22,17 +23,22 @@ class Change:
 
 def differs(feature: Feature, before: Any, after: Any) -> bool:
     """Whether two values of a feature are different ones, and not the same number in a shorter float."""
+    if is_missing(before) or is_missing(after):
+        return is_missing(before) != is_missing(after)
     if before == after or not feature.numeric:
         return bool(before != after)
     return bool(feature.as_held(before) != feature.as_held(after))
 
 
+NOT_STATED = "not stated"
 _GROUPED = 10_000  # from here digits are grouped, also without a unit; a year is not
 
 
 def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool = False) -> str:
     """Write a value with its unit: ``2,350 EUR``, ``yes``; numbers are rounded unless `exact`."""
     value = plain(value)
+    if is_missing(value):
+        return NOT_STATED
     if isinstance(value, bool):
         text = "yes" if value else "no"
     elif not isinstance(value, int | float):

@@ -119,22 +119,18 @@ def _as_labels(labels: list[Any], kind: Any) -> Any:
 
 
 def _column(feature: Feature, column: Any) -> Any:
-    """Return a column as the schema's table has it; with gaps, as objects."""
-    values = column.to_numpy(zero_copy_only=False) if hasattr(column, "to_numpy") else np.asarray(column)
+    """Return a column as the schema's table has it; with gaps where the schema knows none, as objects."""
     gaps = column.null_count > 0
+    if feature.numeric and not gaps:
+        values = column.to_numpy(zero_copy_only=False) if hasattr(column, "to_numpy") else np.asarray(column)
+        return feature.to_column(values.astype(np.float64))
+    own = column.to_pylist()
     if not feature.numeric:
         texts = {str(value): value for value in feature.values}
-        own = [None if v is None else texts.get(str(v), v) for v in column.to_pylist()]
-        return pd.Series(own, dtype=object).array if gaps else feature.to_column(_objects(own))
-    if gaps:
-        return pd.Series([None if v is None else v for v in column.to_pylist()], dtype=object).array
-    return feature.to_column(values.astype(np.float64))
-
-
-def _objects(values: list[Any]) -> np.ndarray[Any, np.dtype[np.object_]]:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+        own = [None if v is None else texts.get(str(v), v) for v in own]
+    if gaps and not feature.missing:
+        return pd.Series(own, dtype=object).array
+    return feature.column_of(own)
 
 
 def _nothing(schema: Schema) -> dict[str, Any]:

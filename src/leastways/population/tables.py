@@ -131,7 +131,7 @@ def _plain_array(column: pd.Series[Any], kind: Any) -> Any:
 
 
 def _as_they_are(feature: Feature, column: pd.Series[Any]) -> Any:
-    """Return a person's values; one that the column cannot hold is missing here, and the reason names it."""
+    """Return values, null where one is missing; also where the column cannot hold it, and then the reason names it."""
     pa = arrow()
     kind = feature_type(feature)
     if not feature.numeric:
@@ -151,8 +151,8 @@ def _as_they_are(feature: Feature, column: pd.Series[Any]) -> Any:
 def _option_column(feature: Feature, column: pd.Series[Any]) -> Any:
     pa = arrow()
     kind = feature_type(feature)
-    if not feature.numeric:
-        return _categories(feature, category_codes(feature, column), kind)
+    if not feature.numeric or feature.missing:
+        return _as_they_are(feature, column)
     return pa.array(column.to_numpy(dtype=np.float64)).cast(kind, safe=False)
 
 

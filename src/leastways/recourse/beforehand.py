@@ -79,10 +79,13 @@ class Prepared:
 
 def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float, seed: int) -> Background:
     """Return what a method that has to be prepared may look at."""
-    crowd = People.check(schema, frame, None)
-    if not len(crowd.encoded):
-        raise DataError("fit: no row of the table is within the schema, so the method has nothing to learn from.")
-    return Background(schema, crowd.encoded, model, threshold, seed)
+    rows = People.check(schema, frame, None).encoded
+    rows = rows.take(np.flatnonzero(~rows.missing.any(axis=1)))
+    if not len(rows):
+        raise DataError(
+            "fit: no row of the table is whole and within the schema; the method has nothing to learn from."
+        )
+    return Background(schema, rows, model, threshold, seed)
 
 
 def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:

@@ -104,11 +104,12 @@ def schema_table(schema: Schema) -> Table:
 
 
 def _values(feature: Feature) -> str:
+    end = ", or missing" if feature.missing else ""
     if not feature.numeric:
-        return listed(feature.values, 6)
+        return listed(feature.values, 6) + end
     ends = (_short(feature.values[0]), _short(feature.values[-1]))
     unit = f" {feature.unit}" if feature.unit else ""
-    return f"{ends[0]} to {ends[1]}{unit}, {len(feature.values)} grid points"
+    return f"{ends[0]} to {ends[1]}{unit}, {len(feature.values)} grid points{end}"
 
 
 def _short(value: Any) -> str:

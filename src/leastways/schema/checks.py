@@ -114,7 +114,12 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     """Return (row positions, what is wrong) for one column."""
     empty = column.isna().to_numpy()
     allowed = feature.allowed_text()
-    out = [(np.flatnonzero(empty), f"is missing; allowed: {allowed}")]
+    if not feature.missing:
+        out = [(np.flatnonzero(empty), f"is missing; allowed: {allowed}")]
+    else:  # a model tells None and NaN apart, and a column of objects can hold both
+        both = all(isinstance(d, np.dtype) and d.kind == "O" for d in (column.dtype, feature.column_dtype))
+        odd = [row for row in np.flatnonzero(empty) if both and not _is_nan(column.iloc[row])]
+        out = [(np.array(odd, dtype=np.intp), "is missing in another way than NaN; write it as NaN, or fill it")]
     if not feature.numeric:
         unseen = np.flatnonzero((category_codes(feature, column) < 0) & ~empty)
         hints = {text: nearest(text, feature.values) for text in {str(column.iloc[row]) for row in unseen}}
@@ -133,6 +138,10 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
         broken = usable & ~outside & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
     return [o for o in out if len(o[0])]
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
 
 
 def not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 A code is a place in a person's own grid. Where the grid is open and the person's value lies between two points, that
 value is put in its place, so codes keep their order: code `k` below the insertion is grid point `k`, the insertion is
-the person's value, and above it code `k` is grid point `k - 1`.
+the person's value, and above it code `k` is grid point `k - 1`. A missing value stands behind the grid's last point.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Encoded:
 
     codes: Codes
     inserted_at: Codes  # place of the person's own value, -1 where it is a grid point
-    own: NDArray[np.float64]  # the person's own number where it was inserted, else NaN
+    own: NDArray[np.float64]  # the person's own number where it was inserted, else NaN; also NaN where it is missing
     index: pd.Index[Any]
 
     def __len__(self) -> int:
@@ -40,6 +40,11 @@ class Encoded:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.codes, dtype=dtype, copy=True if copy is None else copy)
 
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where a person has no value."""
+        return (self.inserted_at >= 0) & np.isnan(self.own)
+
     def take(self, rows: NDArray[np.intp] | slice) -> Encoded:
         """Return some of the people."""
         return Encoded(self.codes[rows], self.inserted_at[rows], self.own[rows], self.index[rows])
@@ -52,15 +57,26 @@ class Encoded:
 def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Codes, NDArray[np.float64]]:
     """Encode a checked column: codes, insertion places, own numbers."""
     n = len(column)
-    nowhere, no_own = np.full(n, -1, np.int32), np.full(n, np.nan)
+    at, own = np.full(n, -1, np.int32), np.full(n, np.nan)
     if not feature.numeric:
-        return category_codes(feature, column), nowhere, no_own
-    x = feature.as_held(column.to_numpy(dtype=np.float64))
-    if not feature.open:
-        return (x - feature.array[0]).round().astype(np.int32), nowhere, no_own
-    place = np.searchsorted(feature.array, x)
-    off = feature.array[np.minimum(place, len(feature.array) - 1)] != x
-    return place.astype(np.int32), np.where(off, place, -1).astype(np.int32), np.where(off, x, np.nan)
+        codes = category_codes(feature, column)
+    elif not feature.open:
+        x = feature.as_held(column.to_numpy(dtype=np.float64))
+        codes = (x - feature.array[0]).round().astype(np.int32)
+    else:
+        x = as_numbers(feature, column)
+        codes = np.searchsorted(feature.array, x).astype(np.int32)
+        off = feature.array[np.minimum(codes, len(feature.array) - 1)] != x
+        at[off], own[off] = codes[off], x[off]
+    if feature.missing:
+        gone = column.isna().to_numpy()
+        codes[gone] = at[gone] = len(feature.values)
+    return codes, at, own
+
+
+def as_numbers(feature: Feature, column: pd.Series[Any]) -> NDArray[np.float64]:
+    """Return a column of numbers as floats that the column can hold; NaN where one is missing."""
+    return feature.as_held(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
@@ -76,13 +92,17 @@ def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
 
 def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: NDArray[np.float64]) -> Codes:
     """Encode option values in the grids of their people; -1 where a value is in neither grid nor person."""
-    if not feature.numeric:
-        return category_codes(feature, column)
-    x = feature.as_held(column.to_numpy(dtype=np.float64))
-    place = np.searchsorted(feature.array, x)
-    on_grid = feature.array[np.minimum(place, len(feature.array) - 1)] == x
-    codes = np.where(on_grid, place + ((at >= 0) & (place >= at)), -1)
-    return np.where((at >= 0) & (x == own), at, codes).astype(np.int32)
+    if feature.numeric:
+        x = as_numbers(feature, column)
+        place = np.searchsorted(feature.array, x)
+        on_grid = feature.array[np.minimum(place, len(feature.array) - 1)] == x
+        codes = np.where(on_grid, place + ((at >= 0) & (place >= at)), -1)
+        codes = np.where((at >= 0) & (x == own), at, codes).astype(np.int32)
+    else:
+        codes = category_codes(feature, column)
+    if feature.missing:
+        codes = np.where(column.isna().to_numpy() & (at >= 0) & np.isnan(own), at, codes)
+    return codes
 
 
 def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.float64]) -> Any:
@@ -90,28 +110,44 @@ def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.flo
     if not feature.open:
         return feature.held.take(codes)
     out = feature.held.take(np.minimum(codes - ((at >= 0) & (codes > at)), len(feature.values) - 1))
-    inserted = np.flatnonzero((at >= 0) & (codes == at))
-    if len(inserted):
-        out[inserted] = feature.to_column(own[inserted])
-    return out
+    inserted = (at >= 0) & (codes == at)
+    if not inserted.any():
+        return out
+    gone = inserted & np.isnan(own)
+    known = inserted & ~gone
+    if known.any():
+        out[known] = feature.to_column(own[known])
+    return feature.with_gaps(out, gone) if gone.any() else out
 
 
 def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:
     """Return each feature's values as numbers for each person, [P, slots]: own numbers in place, places for categories.
 
-    The slot left over where nothing was inserted repeats the last grid point; `slots_used` says it is not used.
+    NaN where a value is missing, which meets no condition. The slot left over where nothing was inserted repeats the
+    last grid point; `slots_used` says it is not used.
     """
     out = []
     for f, feature in enumerate(features):
         slots = np.arange(feature.n_slots)
-        if feature.open:
-            at = people.inserted_at[:, f, None]
+        base = feature.array if feature.numeric else np.arange(len(feature.values), dtype=np.float64)
+        at = people.inserted_at[:, f, None]
+        if feature.open and (at >= 0).any():
             shifted = np.where((at >= 0) & (slots > at), slots - 1, slots)
-            grid = feature.array[np.minimum(shifted, len(feature.array) - 1)]
+            grid = base[np.minimum(shifted, len(base) - 1)]
             out.append(np.where(slots == at, people.own[:, f, None], grid))
         else:
-            base = feature.array if feature.numeric else slots.astype(np.float64)
-            out.append(np.broadcast_to(base, (len(people), len(slots))))
+            grid = base[np.minimum(slots, len(base) - 1)]
+            out.append(np.broadcast_to(grid, (len(people), len(slots))))
+    return out
+
+
+def finite(features: Sequence[Feature], levels: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """Return levels with a number where a value is missing, the first of the grid: it stays, so distances are 0."""
+    out = []
+    for feature, x in zip(features, levels, strict=True):
+        first = feature.array[0] if feature.numeric else 0.0
+        gone = feature.missing and np.isnan(x)
+        out.append(np.where(gone, first, x) if np.any(gone) else x)
     return out
 
 

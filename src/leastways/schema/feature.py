@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -18,7 +18,7 @@ Kind = Literal["integer", "real", "ordinal", "category"]
 Direction = Literal["any", "up", "down", "fixed"]
 KINDS: tuple[Kind, ...] = ("integer", "real", "ordinal", "category")
 DIRECTIONS: tuple[Direction, ...] = ("any", "up", "down", "fixed")
-SETTINGS = ("kind", "direction", "order", "values", "grid", "min", "max", "step", "label", "unit")
+SETTINGS = ("kind", "direction", "order", "values", "grid", "min", "max", "step", "label", "unit", "missing")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Feature:
 
     `values` is the grid, in order. A numeric grid that skips values (a quantile grid, a step) is *open*: a person's
     own value between two grid points gets a place of its own and is never rounded away. `dtype` is the column's type
-    in the table; for "category", `categories` and what follows restore it.
+    in the table; for "category", `categories` and what follows restore it. With `missing`, people may have no value
+    here; it stays like that, as nobody knows what they would have to change.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Feature:
     categories: tuple[Any, ...] = ()
     categories_ordered: bool = False
     categories_dtype: str = ""
+    missing: bool = False
 
     def __post_init__(self) -> None:
         for what, word, known in (("kind", self.kind, KINDS), ("direction", self.direction, DIRECTIONS)):
@@ -59,6 +61,8 @@ class Feature:
             raise SchemaError(f"feature {self.name!r} lists a value twice: {listed(self.values)}.")
         if self.dtype == "category" and not self.categories:
             object.__setattr__(self, "categories", self.values)
+        if not isinstance(self.missing, bool):
+            raise SchemaError(f"feature {self.name!r}: missing must be true or false, not {self.missing!r}.")
         if self.numeric:
             self._check_numbers()
         self._check_dtype()
@@ -88,6 +92,8 @@ class Feature:
             raise SchemaError(f"{where}{known}, which cannot hold {listed(lost)}.")
         if self.numeric and (np.diff(self.array) <= 0).any():
             raise SchemaError(f"{where}, too coarse for a grid as fine as {listed(self.values)}.")
+        if self.missing and isinstance(dtype, np.dtype) and dtype.kind in "iub":
+            raise SchemaError(f"{where}, which cannot hold a missing value; make it float64 or {self.dtype.title()}.")
 
     def _lost(self) -> list[Any]:
         """Return the values that the column cannot hold, rounding of short floats aside."""
@@ -124,14 +130,14 @@ class Feature:
 
     @cached_property
     def open(self) -> bool:
-        """Whether a person's own value may lie between two grid points."""
-        if not self.numeric:
-            return False
+        """Whether a person's own value may be none of the grid's: between two of its points, or missing."""
+        if not self.numeric or self.missing:
+            return self.missing
         return not self.whole or len(self.values) != int(self.values[-1]) - int(self.values[0]) + 1
 
     @property
     def n_slots(self) -> int:
-        """Places in a cost table: the grid, and one more for a person's own value where the grid is open."""
+        """Places in a cost table: the grid, and one more for a person's own value where there may be another."""
         return len(self.values) + int(self.open)
 
     @property
@@ -184,6 +190,22 @@ class Feature:
             return pd.Categorical.from_codes(codes, dtype=dtype)
         return pd.array(plain_values, dtype=dtype)
 
+    def column_of(self, values: Sequence[Any]) -> Any:
+        """Turn values, None where one is missing, into an array of the column's dtype."""
+        gone = np.array([value is None for value in values], dtype=np.bool_)
+        known = np.empty(len(values), dtype=object)
+        known[:] = [self.array[0] if value is None else value for value in values]
+        column = self.to_column(known)
+        return self.with_gaps(column, gone) if gone.any() else column
+
+    def with_gaps(self, column: Any, gone: NDArray[np.bool_]) -> Any:
+        """Take values out of an array of the column's dtype; it is written to, where it can be."""
+        nothing = getattr(self.column_dtype, "na_value", np.nan)
+        if isinstance(column, pd.Index):
+            return column.putmask(gone, nothing)
+        column[gone] = nothing
+        return column
+
     @cached_property
     def index(self) -> pd.Index[Any]:
         """The categories for look-ups."""
@@ -197,10 +219,11 @@ class Feature:
 
     def allowed_text(self) -> str:
         """Say which values are allowed."""
+        end = ", or missing" if self.missing else ""
         if self.numeric:
             what = "a whole number" if self.whole else "a number"
-            return f"{what} from {plain(self.values[0])} to {plain(self.values[-1])}"
-        return f"one of {listed(self.values, 12)}"
+            return f"{what} from {plain(self.values[0])} to {plain(self.values[-1])}{end}"
+        return f"one of {listed(self.values, 12)}{end}"
 
     def updated(self, settings: Mapping[str, Any]) -> Feature:
         """Return this feature with some settings changed, checking every key and value."""
@@ -224,4 +247,5 @@ class Feature:
             direction=settings.get("direction", self.direction),
             label=str(settings.get("label", self.label)),
             unit=str(settings.get("unit", self.unit)),
+            missing=settings.get("missing", self.missing),
         )

@@ -29,6 +29,7 @@ _FEATURE = (
     "categories",
     "categories_ordered",
     "categories_dtype",
+    "missing",
 )
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.
@@ -38,6 +39,7 @@ _HEADER = """\
 # values     every category; text that looks like something else ("yes", "1") stands in quotes
 # min, max   ends of the grid of a number; `step` between points, or list the points under `grid`
 # label      the name a person reads;  unit: printed behind numbers
+# missing    true: people may have no value here, which then stays as it is; false, or left out: they must have one
 # dtype      the column's type in the training table; leave as it is
 #
 # rules      - {if: {married: "yes"}, then: {relationship: [husband, wife]}}
@@ -92,6 +94,8 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
     else:
         out["values"] = list(feature.values)
     out.update({k: v for k, v in (("label", feature.label), ("unit", feature.unit)) if v})
+    if feature.missing:
+        out["missing"] = True
     out["dtype"] = feature.dtype
     if feature.categories:
         out.update({"categories": list(feature.categories), "categories_ordered": feature.categories_ordered})
@@ -164,6 +168,7 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
         categories=tuple(spec.get("categories", ())),
         categories_ordered=bool(spec.get("categories_ordered", False)),
         categories_dtype=spec.get("categories_dtype", ""),
+        missing=spec.get("missing", False),
     )
 
 

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from leastways.errors import SchemaError, listed, plain
 
@@ -22,6 +23,18 @@ _ENDS = ("min", "max", "step")
 def is_number(value: object) -> bool:
     """Whether this is a finite number; truth values and text are not."""
     return not isinstance(value, bool | np.bool_ | str) and isinstance(value, Real) and bool(np.isfinite(float(value)))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single value is None, NaN or one of pandas' own words for it."""
+    return value_or_none(value) is None
+
+
+def value_or_none(value: Any) -> Any:
+    """Return a cell of a table as a plain Python value, None where it is missing."""
+    value = plain(value)
+    missing = value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    return None if missing else value
 
 
 def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Number
 from typing import Any
 
@@ -22,7 +23,13 @@ def infer_feature(name: str, column: pd.Series[Any]) -> Feature:
     known = column.dropna()
     if known.empty:
         raise SchemaError(f"column {name!r} has no values.")
-    dtype = column.dtype
+    gaps = len(known) < len(column)
+    feature = _of_known(name, known, gaps)
+    return replace(feature, missing=True) if gaps else feature
+
+
+def _of_known(name: str, known: pd.Series[Any], gaps: bool) -> Feature:
+    dtype = known.dtype
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
         return _category(name, known)
     if pd.api.types.is_complex_dtype(dtype):
@@ -30,7 +37,10 @@ def infer_feature(name: str, column: pd.Series[Any]) -> Feature:
     x = known.to_numpy(dtype=np.float64)
     if not np.isfinite(x).all():
         raise SchemaError(f"column {name!r} holds infinite values; drop those rows or cap them.")
-    integral = pd.api.types.is_integer_dtype(dtype)
+    # pandas keeps whole numbers as floats where some are missing
+    integral = pd.api.types.is_integer_dtype(dtype) or (
+        gaps and bool(((x == np.round(x)) & (np.abs(x) < _EXACT)).all())
+    )
     if integral and np.abs(x).max() >= _EXACT:
         raise SchemaError(f"column {name!r} holds integers beyond 2**53; it looks like an identifier. Drop it.")
     if integral and x.max() - x.min() < MAX_INTEGERS:

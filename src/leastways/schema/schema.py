@@ -154,12 +154,18 @@ class Schema:
     def decode_columns(
         self, codes: Codes, people: Encoded | None = None, rows: NDArray[np.intp] | None = None
     ) -> dict[str, Any]:
-        """Turn codes back into columns of the original dtypes, by name; as `decode`, for a table with more in it."""
+        """Turn codes back into columns of the original dtypes, by name; as `decode`, for a table with more in it.
+
+        Without people, codes are places in the grid, and the one behind its end is a missing value.
+        """
         codes = np.asarray(codes, dtype=np.int32, order="F")
         columns: dict[str, Any] = {}
         for i, f in enumerate(self.features):
-            if people is None or not f.open:
+            if people is None and not f.missing:
                 columns[f.name] = f.held.take(codes[:, i])
+            elif people is None:
+                end = np.full(len(codes), len(f.values), dtype=np.int32)
+                columns[f.name] = decode_column(f, codes[:, i], end, np.full(len(codes), np.nan))
             else:
                 at, own = people.inserted_at[:, i], people.own[:, i]
                 at, own = (at, own) if rows is None else (at[rows], own[rows])

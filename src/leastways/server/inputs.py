@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from leastways.errors import listed, nearest
 from leastways.schema import Feature, Schema
 from leastways.schema.checks import problems_of
+from leastways.schema.grids import is_missing
 from leastways.server.answers import Applicant
 from leastways.server.faults import FieldError, InputRefused
 
@@ -46,11 +47,7 @@ def checked_people(schema: Schema, group_names: Sequence[str], people: Sequence[
 def frame_of(schema: Schema, states: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> pd.DataFrame:
     """Return checked states as a table with the schema's own dtypes."""
     index: pd.Index[Any] = pd.Index(labels, dtype=object)
-    columns = {}
-    for f in schema.features:
-        values: Any = np.empty(len(states), dtype=object)
-        values[:] = [state[f.name] for state in states]
-        columns[f.name] = f.to_column(values)
+    columns = {f.name: f.column_of([state[f.name] for state in states]) for f in schema.features}
     return pd.DataFrame(columns, index=index, copy=False)
 
 
@@ -108,19 +105,21 @@ def _is_finite(value: object) -> bool:
 
 def _state_faults(schema: Schema, states: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     """Let the schema judge the values, after what only JSON can get wrong was taken out."""
-    if all(fits(f, state.get(f.name)) for state in states for f in schema.features):
+    if all(f.name in state and fits(f, state[f.name]) for state in states for f in schema.features):
         return []  # making a table to find this out takes milliseconds
     errors: list[FieldError] = []
     columns: dict[str, Any] = {}
     told: set[tuple[int, str]] = set()
     for f in schema.features:
-        values = [state.get(f.name) for state in states]
+        values = [state.get(f.name, math.nan) for state in states]
         for i, value in enumerate(values):
-            fault = _json_fault(f, value)
+            unsaid = f.missing and f.name not in states[i]
+            fault = f"is not there; send null where it is not known; {_allowed(f)}" if unsaid else _json_fault(f, value)
             if fault:
                 errors.append(FieldError(pointer("people", i, "state", f.name), f.name, fault))
                 told.add((i, f.name))
-                values[i] = None
+            if fault or value is None:
+                values[i] = math.nan
         columns[f.name] = pd.Series(values, dtype=object).infer_objects()
     problems = problems_of(pd.DataFrame(columns), schema.features)
     for place, problem in zip(problems.attrs["positions"], problems.itertuples(), strict=True):
@@ -133,6 +132,8 @@ def _state_faults(schema: Schema, states: Sequence[Mapping[str, Any]]) -> list[F
 
 def fits(feature: Feature, value: Any) -> bool:
     """Say quickly that a value is as it should be; False means that the schema has to look at it."""
+    if value is None:
+        return feature.missing
     if not feature.numeric:
         return isinstance(value, str) and value in feature.values
     if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
@@ -143,7 +144,7 @@ def fits(feature: Feature, value: Any) -> bool:
 
 def _json_fault(feature: Feature, value: Any) -> str:
     """Say what is wrong with a JSON value before a table is made of it, or return nothing."""
-    allowed = f"allowed: {feature.allowed_text()}"
+    allowed = _allowed(feature)
     if isinstance(value, list | dict):
         return f"must be a single value; {allowed}"
     if value is None or (isinstance(value, float) and value != value):
@@ -158,6 +159,10 @@ def _json_fault(feature: Feature, value: Any) -> str:
     return ""
 
 
+def _allowed(feature: Feature) -> str:
+    return f"allowed: {feature.allowed_text()}"
+
+
 def type_of(value: object) -> type:
     """Return what JSON calls this: a truth value, a text or a number."""
     return bool if isinstance(value, bool) else str if isinstance(value, str) else float
@@ -165,6 +170,8 @@ def type_of(value: object) -> type:
 
 def _as_held(feature: Feature, value: Any) -> Any:
     """Return a checked value as the column holds it: 3.0 is 3 where only whole numbers are possible."""
+    if is_missing(value):
+        return None
     if feature.whole:
         return int(value)
     if feature.numeric:

@@ -50,7 +50,7 @@ def _make_keys_optional(document: dict[str, Any]) -> None:
 
 def state_schema(schema: Schema) -> dict[str, Any]:
     """Return the JSON Schema of a person's state."""
-    properties = {f.name: value_schema(f) | {"description": _description(f)} for f in schema.features}
+    properties = {f.name: _present(f) | {"description": _description(f)} for f in schema.features}
     return {
         "type": "object",
         "properties": properties,
@@ -58,6 +58,11 @@ def state_schema(schema: Schema) -> dict[str, Any]:
         "additionalProperties": False,
         "description": "A value for every feature of the model",
     }
+
+
+def _present(feature: Feature) -> dict[str, Any]:
+    """Return the JSON Schema of what a person has now: a value, or null where one may be missing."""
+    return {"anyOf": [value_schema(feature), {"type": "null"}]} if feature.missing else value_schema(feature)
 
 
 def value_schema(feature: Feature) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import numpy as np
 from leastways.costs import Preferences
 from leastways.plans.wording import differs
 from leastways.schema import Feature, Schema
+from leastways.schema.grids import is_missing
 
 EASE = ("very_easy", "easy", "not_said", "hard", "very_hard", "not_at_all")
 NOT_SAID, NOT_AT_ALL = EASE.index("not_said"), EASE.index("not_at_all")
@@ -81,7 +82,7 @@ class Wishes:
 
 def reachable(feature: Feature, present: Any) -> list[Any]:
     """List the values of the grid that a person at this value could move to."""
-    if feature.direction == "fixed":
+    if feature.direction == "fixed" or is_missing(present):
         return []
     if feature.direction == "any":
         return [value for value in feature.values if differs(feature, present, value)]

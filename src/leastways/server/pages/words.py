@@ -9,6 +9,7 @@ from typing import Any
 from leastways.errors import plain
 from leastways.plans.wording import differs, value_text
 from leastways.schema import Feature, Schema
+from leastways.schema.grids import is_missing
 from leastways.server.pages.texts import Catalogue, FeatureWords
 
 _THIN = "\u00a0"  # a number and its unit stay on one line
@@ -47,6 +48,8 @@ class Words:
     def value(self, feature: Feature, value: Any, exact: bool = False) -> str:
         """Write a value with its unit."""
         value = plain(value)
+        if is_missing(value):
+            return self.texts("value.missing")
         if isinstance(value, bool):
             return self.texts("value.true" if value else "value.false")
         if not feature.numeric:
