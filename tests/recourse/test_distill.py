@@ -148,6 +148,10 @@ def test_a_model_that_was_replaced_is_learned_anew() -> None:
     rec.threshold = 0.6
     with pytest.raises(SettingError, match="threshold was changed after fit"):
         rec.recommend(PEOPLE)
+    rec = distilled()
+    rec.random_state = 7
+    with pytest.raises(SettingError, match="random_state was changed after fit"):
+        rec.recommend(PEOPLE)
     rec.method = "cols"  # which makes no use of it
     assert "distill_rows" not in rec.recommend(PEOPLE.head(1)).settings
 

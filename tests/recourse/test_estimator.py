@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from leastways import COLS, CostDistribution, Recourse
+from leastways import COLS, CostDistribution, Preferences, Recourse
 from leastways.errors import DataError, LeastwaysError, SchemaError, SettingError
 from leastways.schema import Feature, Schema
 from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
@@ -60,6 +60,32 @@ def test_pickling_keeps_everything() -> None:
     back = pickle.loads(pickle.dumps(rec))
     assert back.recommend(refused()) == rec.recommend(refused())
     assert "Recourse(" in repr(back)
+
+
+def test_costs_changed_after_fit_ask_for_another_fit() -> None:
+    """Percentiles and the rest are learned for a distribution; plans must not say they were made with another."""
+    rec = recourse()
+    plans = rec.recommend(refused(2))
+    rec.set_params(costs="linear")
+    for call in (rec.recommend, rec.sampled_editable):
+        with pytest.raises(SettingError, match="costs was changed after fit; call fit again"):
+            call(refused(2))
+    with pytest.raises(SettingError, match="costs was changed after fit; call fit again"):
+        rec.certify(plans)
+    rec.set_params(costs=CostDistribution())  # the same, said in other words
+    assert rec.recommend(refused(2)) == plans
+
+
+def test_what_people_put_a_price_on_is_open_in_every_sample() -> None:
+    told = Preferences(costs={"income": {2000.0: 0.2, 6000.0: 0.4}})
+    schema = SCHEMA.update(income={"grid": [500, 2000, 6000, 9000]})
+    rec = recourse(schema=schema)
+    drawn, stated = rec.sampled_editable(refused(3)), rec.sampled_editable(refused(3), told)
+    place = schema.position("income")
+    assert not drawn[:, :, place].all()
+    assert stated[:, :, place].all()
+    rest = [f for f in range(len(schema.names)) if f != place]
+    np.testing.assert_array_equal(drawn[:, :, rest], stated[:, :, rest])
 
 
 def test_asking_before_fit() -> None:

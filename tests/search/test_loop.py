@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from leastways.errors import ModelError, SearcherError, SettingError
-from leastways.search import COLS, PCOLS, LocalSearch, Questions, as_searcher, register_searcher, run_search
+from leastways.search import (
+    COLS,
+    PCOLS,
+    Chosen,
+    LocalSearch,
+    Problem,
+    Questions,
+    as_searcher,
+    register_searcher,
+    run_search,
+)
 from tests.worlds import judge_of, make_problem, make_world
 
 
@@ -82,3 +94,100 @@ def test_a_registered_searcher_is_found_by_name() -> None:
     register_searcher("cols-of-the-test", COLS)
     register_searcher("cols-of-the-test", COLS)
     assert as_searcher("cols-of-the-test") == COLS()
+
+
+class Wrong:
+    """COLS, but what it hands over is spoiled on the way."""
+
+    def __init__(self, spoil: Any) -> None:
+        self.spoil = spoil
+
+    def start(self, problem: Problem) -> Any:
+        run = COLS().start(problem)
+        ask, chosen, spoil = run.ask, run.chosen, self.spoil
+
+        class Spoiled:
+            tell = run.tell
+
+            def ask(self, left: NDArray[np.int64]) -> Any:
+                return spoil(ask(left))
+
+            def chosen(self) -> Any:
+                return spoil(chosen())
+
+        return Spoiled()
+
+
+def of_questions(**changes: Any) -> Any:
+    """Spoil questions alone."""
+    return lambda given: given._replace(**{k: v(given) for k, v in changes.items()}) if len(given) == 2 else given
+
+
+def of_chosen(**changes: Any) -> Any:
+    """Spoil the options alone."""
+    return lambda given: given._replace(**{k: v(given) for k, v in changes.items()}) if len(given) == 3 else given
+
+
+def flipped(chosen: Chosen) -> NDArray[np.int32]:
+    """Options with another value in every feature that the model was not asked about."""
+    return np.where(chosen.codes == 0, 1, 0).astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (lambda given: None, r"ask must return Questions\(people, codes\), of arrays; it returned None"),
+        (lambda given: tuple(given), r"ask must return Questions"),
+        (of_questions(people=lambda q: q.people.tolist()), r"ask must return Questions"),
+        (of_questions(people=lambda q: q.people[1:]), r"people \[R\] and codes \[R, \d+\] of whole numbers"),
+        (of_questions(codes=lambda q: q.codes.astype(float)), r"of whole numbers; it returned int64 .* and float64"),
+        (of_questions(people=lambda q: q.people - 1), r"a question names person -1; there are \d+, counted from 0"),
+        (of_questions(people=lambda q: q.people + 900), r"a question names person 9\d\d"),
+        (of_questions(codes=lambda q: q.codes + 9999), r"has the code \d+ in feature 0, whose codes run from 0 to \d+"),
+        (of_questions(codes=lambda q: q.codes - 9), r"has the code -\d+ in feature"),
+        (of_chosen(n=lambda c: c.n + 50), r"n must be whole numbers from 0 to \d"),
+        (of_chosen(n=lambda c: c.n * 0 - 1), r"n must be whole numbers from 0 to \d"),
+        (of_chosen(codes=lambda c: c.codes[:, :1]), r"chosen must return codes \[\d+, \d, \d+\]"),
+        (of_chosen(codes=flipped), r"person \d+ is offered a state that the model did not accept when asked"),
+    ],
+)
+def test_what_a_searcher_hands_over_is_checked(spoil: Any, text: str) -> None:
+    world = make_world(5, n=40)
+    problem, encoded = make_problem(world, world.refused(), budget=60)
+    with pytest.raises(SearcherError, match=text):
+        run_search(Wrong(spoil), problem, judge_of(world, encoded), 0.5)
+
+
+class Lawless:
+    """Asks for states over the whole space, and offers those that the model accepts, permitted or not."""
+
+    def start(self, problem: Problem) -> Lawless:
+        self.problem = problem
+        P, F = problem.people.codes.shape
+        self.out = Chosen(
+            np.zeros((P, problem.n_options, F), np.int32), np.zeros(P, np.int64), np.zeros((P, problem.n_options))
+        )
+        return self
+
+    def ask(self, left: NDArray[np.int64]) -> Questions:
+        draw, used = np.random.default_rng(int(left.sum())), self.problem.samples.tables.used
+        people = np.repeat(np.arange(len(left)), np.minimum(left, 10))
+        return Questions(people, (draw.random((len(people), used.shape[1])) * used[people]).astype(np.int32))
+
+    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        for p, codes in zip(questions.people[accepted], questions.codes[accepted], strict=True):
+            if self.out.n[p] < self.problem.n_options:
+                self.out.codes[p, self.out.n[p]] = codes
+                self.out.n[p] += 1
+
+    def chosen(self) -> Chosen:
+        return self.out
+
+
+def test_what_people_may_not_do_is_not_offered_to_them() -> None:
+    world = make_world(5, n=40)
+    problem, encoded = make_problem(world, world.refused(), budget=60)
+    with pytest.raises(SearcherError, match=r"person \d+ is offered a state that they may not be led to"):
+        run_search(Lawless(), problem, judge_of(world, encoded), 0.5)
+    study = type("Study", (Lawless,), {"offers_unpermitted": True})
+    assert run_search(study(), problem, judge_of(world, encoded), 0.5).chosen.n.any()

@@ -178,12 +178,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             Earlier plans: what they offered to people of the same labels is asked about first, as far as it is still
             permitted. It counts against the budget.
         """
-        check_is_fitted(self, "cost_model_")
-        self._check_settings()
+        self._check_fitted()
         searcher = self._searcher()
         self._check_warm_start(warm_start)
-        if self.cost_model_.schema != self.schema:
-            raise SettingError("the schema was changed after fit; call fit again.")
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         crowd = People.check(self.schema, people, preferences)
         judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
@@ -214,15 +211,15 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
 
         These are the functions that `recommend` draws for the same people and preferences; every row must be usable.
         """
-        check_is_fitted(self, "cost_model_")
-        self._check_settings()
+        self._check_fitted()
         crowd = People.check(self.schema, people, preferences)
         if crowd.reasons:
             place, reason = next(iter(crowd.reasons.items()))
             raise DataError(f"row {plain(crowd.frame.index[place])!r} cannot be used: {reason}")
         keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
-        samples = self.cost_model_.sample(crowd.encoded, keys, self.n_costs, crowd.preferences)
-        return ~np.isnan(samples.tables.scores).swapaxes(1, 2)
+        t = self.cost_model_.sample(crowd.encoded, keys, self.n_costs, crowd.preferences).tables
+        stated = np.add.reduceat(np.isfinite(t.given), t.offsets[:-1], axis=1) > 0  # [P, F] open whatever was drawn
+        return (~np.isnan(t.scores) | stated[:, :, None]).swapaxes(1, 2)
 
     def certify(
         self,
@@ -251,15 +248,23 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         progress
             As in `recommend`.
         """
+        self._check_fitted()
+        return certify_plans(self, plans, people, preferences, max_queries, progress)
+
+    def _check_fitted(self) -> None:
+        """Raise unless `fit` was called, and with what is set now."""
         check_is_fitted(self, "cost_model_")
         self._check_settings()
-        return certify_plans(self, plans, people, preferences, max_queries, progress)
+        if self.cost_model_.schema != self.schema:
+            raise SettingError("the schema was changed after fit; call fit again.")
+        if self.cost_model_.distribution != CostDistribution.of(self.costs):
+            raise SettingError("costs was changed after fit; call fit again.")
 
     def _searcher(self) -> Searcher:
         """Return the method ready to start: as it was prepared by `fit`, if it has to be."""
         method = as_searcher(self.method)
         if isinstance(method, Guided) and self.distilled_ is not None:
-            now = {name: getattr(self, name) for name in ("model", "target", "threshold")}
+            now = {name: getattr(self, name) for name in ("model", "target", "threshold", "random_state")}
             self._prepared.check(now, "the surrogate of fit(X, distill=...)")
         if not isinstance(method, Preparing):
             return method

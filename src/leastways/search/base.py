@@ -162,6 +162,8 @@ def register_searcher(name: str, factory: Callable[[], Searcher | Preparing]) ->
     """
     if not isinstance(name, str) or not name:
         raise SettingError(f"a searcher's name must be a text, not {name!r}.")
+    if not callable(factory):
+        raise SettingError(f"the searcher {name!r} must be a class or function that makes one, not {factory!r}.")
     if name in _REGISTRY and _REGISTRY[name] is not factory:
         raise SettingError(f"there is a searcher {name!r} already; choose another name.")
     _REGISTRY[name] = factory

@@ -11,6 +11,7 @@ from leastways.errors import SettingError
 from leastways.kernels.guided import ask_guided, choose_options, tell_guided
 from leastways.kernels.guides import Guides, Parts, Scratch, enter_seen
 from leastways.kernels.knapsack import Items
+from leastways.kernels.rest import ask_rest
 from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
@@ -125,6 +126,9 @@ class GuidedRun:
             hidden=np.empty(H),
         )
         self.items = Items.room(F, V)
+        # What each person can reach, rules aside: their own value of each feature is among the choices.
+        self.states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1
+        self.rest_asked, self.all_told = np.zeros((2, P), np.bool_)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Ask about the states of an earlier plan, then about those with the largest expected gain."""
@@ -147,7 +151,27 @@ class GuidedRun:
             people,
             codes,
         )
-        return Questions(people[:n], codes[:n])
+        return self._with_rest(Questions(people[:n], codes[:n]), left)
+
+    def _with_rest(self, questions: Questions, left: NDArray[np.int64]) -> Questions:
+        """Add all other states of those who have nothing yet and no more questions, where what is left suffices.
+
+        Then "nothing was found" means that there is nothing.
+        """
+        at_end = np.bincount(questions.people, minlength=len(left)) == 0
+        few = self.states - self.guides.n_asked <= left
+        who = np.flatnonzero(at_end & few & (left > 0) & (self.guides.n_valid == 0) & ~self.rest_asked)
+        if not len(who):
+            return questions
+        self.rest_asked[who] = True
+        t, rules = self.problem.samples.tables, self.problem.samples.rules
+        rows = int(left[who].sum())
+        people, codes = np.empty(rows, np.int64), np.empty((rows + 1, t.start.shape[1]), np.int32)
+        n = ask_rest(rules, t.offsets, t.start, *self.moves, self.guides.seen, who, people, codes)
+        self.all_told[np.setdiff1d(who, people[:n])] = True  # all there was had been asked
+        people, codes = np.append(questions.people, people[:n]), np.concatenate([questions.codes, codes[:n]])
+        order = np.argsort(people, kind="stable")  # rows of one person stand together
+        return Questions(people[order], codes[order])
 
     def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
         self.first = None
@@ -172,17 +196,18 @@ class GuidedRun:
             self.shared_lift,
             self.problem.threshold,
         )
+        self.all_told[questions.people] |= self.rest_asked[questions.people]
 
     def account(self) -> Account:
         """Say why those got nothing who would not get more with a larger budget either."""
-        P = self.problem.n_people
-        states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1  # the own value of each feature is one of them
+        g, P = self.guides, self.problem.n_people
+        refused_all = self.all_told | (g.n_asked >= self.states)
         reasons = {}
-        for p in np.flatnonzero(~self.guides.alive & (self.guides.n_valid == 0)):
-            n = int(self.guides.n_asked[p])
+        for p in np.flatnonzero((refused_all | ~g.alive) & (g.n_valid == 0)):
+            n = int(g.n_asked[p])
             reasons[int(p)] = (
                 f"the model refuses all {n} states that this person can reach"
-                if n >= states[p]
+                if refused_all[p]
                 else f"after {n} states nothing more was found that could help this person"
             )
         return Account(np.zeros(P, np.int64), reasons, np.zeros(P, np.bool_))

@@ -9,8 +9,9 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.errors import ModelError, SearcherError
+from leastways.errors import ModelError
 from leastways.search.base import Account, Accounting, Chosen, Problem, Questions, Run, Searcher
+from leastways.search.contract import Accepted, counted
 from leastways.search.nearest import NearestMisses
 
 # Rows in, P(target) per row and the people whose rows the model failed on out.
@@ -50,13 +51,13 @@ def run_search(
     total = np.zeros(problem.n_people, np.int64)
     failures: dict[int, ModelError] = {}
     cut_short = np.zeros(problem.n_people, np.bool_)
-    misses = NearestMisses.of(problem)
+    misses, yeses = NearestMisses.of(problem), Accepted(problem)
     rounds = 0
     while left.any():
         questions = run.ask(left.copy())
         own_rows = _account(run, problem.n_people).gradient_rows
         left, gradient_rows = left - (own_rows - gradient_rows), own_rows.copy()
-        asked = _count(questions, left)
+        asked = counted(questions, left, problem)
         if not len(questions.people):
             break
         if deadline is not None and monotonic() >= deadline:
@@ -67,6 +68,7 @@ def run_search(
         told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold)
         run.tell(questions, told, accepted)
         misses.note(questions, told, accepted)
+        yeses.note(questions, accepted)
         left -= asked
         left[list(failed)] = 0  # the model fails on them: they keep what they have
         total += asked
@@ -78,7 +80,7 @@ def run_search(
         progress(1.0)
     account = _account(run, problem.n_people)
     return SearchResult(
-        chosen=run.chosen(),
+        chosen=yeses.check(run.chosen(), problem, searcher),
         queries=total + gradient_rows,
         gradient_rows=gradient_rows,
         rounds=rounds,
@@ -104,14 +106,3 @@ def steady(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     as it came.
     """
     return np.round(probability, 6)
-
-
-def _count(questions: Questions, left: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count each person's questions and hold the searcher to its allowance."""
-    asked = np.bincount(questions.people, minlength=len(left))
-    if len(asked) > len(left) or (asked > left).any():
-        raise SearcherError(
-            f"{int((asked[: len(left)] > left).sum())} people were asked about more rows than their budget leaves "
-            "(rows for gradients count too); a searcher must not ask more than `left`."
-        )
-    return asked.astype(np.int64)

@@ -1,0 +1,91 @@
+"""Where a person can reach few states, guided search ends with nothing only if there is nothing."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from leastways import AtMost, Forbidden, Recourse, Schema
+
+VALUES: dict[str, list[Any]] = {"a": [0, 1, 2, 3, 4, 5], "b": ["x", "y", "z"], "c": [0, 1, 2]}
+TRAIN = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
+RULES: list[Any] = [Forbidden({"b": ["z"], "c": [2]}), AtMost(2)]
+SCHEMA = Schema.infer(TRAIN).update(a={"direction": "up"}, rules=RULES)
+KEY = TRAIN["a"] * 100 + TRAIN["b"].map({"x": 0, "y": 10, "z": 20}) + TRAIN["c"]
+
+
+def key(frame: pd.DataFrame) -> NDArray[np.int64]:
+    codes = frame["a"] * 100 + frame["b"].map({"x": 0, "y": 10, "z": 20}) + frame["c"]
+    return codes.to_numpy(np.int64)
+
+
+def reachable(person: Any) -> list[dict[str, Any]]:
+    """In plain Python: where this person may be led, by directions and rules."""
+    out = []
+    for values in product(*VALUES.values()):
+        state = dict(zip(VALUES, values, strict=True))
+        changed = sum(state[n] != person[n] for n in VALUES)
+        if 1 <= changed <= 2 and state["a"] >= person["a"] and (state["b"], state["c"]) != ("z", 2):
+            out.append(state)
+    return out
+
+
+@given(
+    accepted=st.sets(st.sampled_from(KEY.tolist()), max_size=3),
+    seed=st.integers(0, 99),
+    extra=st.integers(0, 20),
+    company=st.lists(st.sampled_from(range(len(TRAIN))), min_size=1, max_size=6, unique=True),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: int, company: list[int]) -> None:
+    people = TRAIN.iloc[company]
+    budget = int((6 - people["a"].min()) * 9 + extra)
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        return np.isin(key(frame), list(accepted)).astype(float)
+
+    rec = Recourse(model, SCHEMA, n_options=2, budget=budget, n_costs=10, random_state=seed).fit(TRAIN)
+    plans = rec.recommend(people)
+    for label, person in people.to_dict("index").items():
+        row, states = plans.summary.loc[[label]].iloc[0], pd.DataFrame(reachable(person))
+        if key(people.loc[[label]])[0] in accepted:
+            assert row["status"] == "already_positive"
+        elif set(key(states)) & accepted:
+            assert row["status"] == "found"
+        else:
+            assert row["status"] == "none_found"
+            assert row["reason"] == f"the model refuses all {len(states)} states that this person can reach"
+            assert row["queries"] == len(states) + 1  # none twice, and none that breaks a rule
+        assert row["queries"] <= budget
+
+
+def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time ends just before the last states are asked about."""
+    from leastways.search import loop
+    from leastways.search.guided import GuidedRun
+
+    clock = [0.0]
+    monkeypatch.setattr(loop, "monotonic", lambda: clock[0])
+    with_rest = GuidedRun._with_rest
+
+    def late(self: GuidedRun, questions: Any, left: Any) -> Any:
+        out = with_rest(self, questions, left)
+        clock[0] = 1000.0 if self.rest_asked.any() else clock[0]
+        return out
+
+    monkeypatch.setattr(GuidedRun, "_with_rest", late)
+    train = pd.DataFrame({"a": np.arange(51)})
+    rec = Recourse(
+        lambda frame: np.zeros(len(frame)), Schema.infer(train), n_options=1, budget=60, n_costs=20, time_limit=100
+    )
+    row = rec.fit(train).recommend(train.iloc[[10]]).summary.iloc[0]
+    assert clock[0] == 1000
+    assert "refuses all" not in row["reason"]
+    assert row["queries"] < 51
