@@ -37,7 +37,7 @@ def off_grid(frame: pd.DataFrame, schema: Schema, seed: int) -> pd.DataFrame:
     """The same people with some numbers of their own, between the grid points."""
     draw, out = np.random.default_rng(seed), frame.copy()
     for f in schema.features:
-        if f.open:
+        if f.open and f.numeric:
             new = draw.uniform(f.values[0], f.values[-1], len(out))
             new = new.round().clip(f.values[0], f.values[-1]) if f.whole else new
             own = out[f.name].where(draw.random(len(out)) < 0.5, new)

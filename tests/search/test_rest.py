@@ -60,7 +60,7 @@ def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: in
         elif set(key(states)) & accepted:
             assert row["status"] == "found"
         else:
-            assert row["status"] == "none_found"
+            assert row["status"] == "none_exists"
             assert row["reason"] == f"the model refuses all {len(states)} states that this person can reach"
             assert row["queries"] == len(states) + 1  # none twice, and none that breaks a rule
         assert row["queries"] <= budget

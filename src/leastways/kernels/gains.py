@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from leastways.kernels.arrays import fill
 from leastways.kernels.compiled import lean, summing
 
+LEAST_GAIN = 1e-12  # smaller "gains" are rounding
+
 
 @lean
 def nearest_two(

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy, fill
 from leastways.kernels.compiled import compiled, lean
-from leastways.kernels.gains import add_gain
+from leastways.kernels.gains import LEAST_GAIN, add_gain
 from leastways.kernels.guides import Guides, Scratch, is_new, state_hash
 from leastways.kernels.knapsack import Items, knapsack, list_best, list_items, mean_costs
 from leastways.kernels.moves import first_moves, step_from_accepted
-from leastways.kernels.pool import LEAST_GAIN, choose_from_pool
+from leastways.kernels.pool import choose_from_pool
 from leastways.kernels.propose import perturb, same_state
 from leastways.kernels.random import uniform
 from leastways.kernels.rules import RuleTables, repair

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
 from leastways.kernels.compiled import compiled
-from leastways.kernels.gains import add_gain, nearest_two, swap_gains
+from leastways.kernels.gains import LEAST_GAIN, add_gain, nearest_two, swap_gains
 
-LEAST_GAIN = 1e-12  # smaller "gains" are rounding
 _MOST_SWAPS = 10  # per option; far more than are ever needed
 
 

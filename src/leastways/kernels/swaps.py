@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
 from leastways.kernels.compiled import lean
-from leastways.kernels.gains import add_gain, mean_lowest, nearest_two, swap_gains
+from leastways.kernels.gains import LEAST_GAIN, add_gain, mean_lowest, nearest_two, swap_gains
 from leastways.kernels.propose import perturb
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, may_gain, objective_costs, reachable, top_of
-
-LEAST_GAIN = 1e-12  # smaller "gains" are rounding
 
 
 class Walkers(NamedTuple):

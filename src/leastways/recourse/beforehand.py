@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, SettingError
-from leastways.kernels.rules import meets_rules
-from leastways.kernels.tables import reachable
+from leastways.kernels.permitted import permitted_rows
 from leastways.models import Model
 from leastways.plans import RecoursePlans
 from leastways.recourse.judging import Judging
@@ -88,25 +87,27 @@ def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: 
     return Background(schema, rows, model, threshold, seed)
 
 
-def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
-    """Return the options that an earlier plan had for these people, as far as they are still permitted.
+def options_of(schema: Schema, plans: RecoursePlans, people: Encoded) -> Questions:
+    """Return the options that plans have for these people, person by person; -1 where a value is in no grid.
 
-    `schema` is the present one: the earlier plan's may have had other grids.
+    `schema` is the present one: that of earlier plans may have had other grids.
     """
     places = people.index.get_indexer(pd.Index(plans.options["person"]))
     mine = np.flatnonzero(places >= 0)
     mine = mine[np.argsort(places[mine], kind="stable")]
     rows = places[mine].astype(np.int64)
-    codes = schema.encode_options(plans.options.iloc[mine], people, rows)
-    t, rules = samples.tables, samples.rules
-    keep = [
-        bool((c >= 0).all())
-        and bool((c != t.start[p]).any())
-        and reachable(t, p, c)
-        and meets_rules(rules, t.offsets, p, t.start[p], c)
-        for p, c in zip(rows, codes, strict=True)
-    ]
-    return Questions(rows[keep], codes[keep])
+    return Questions(rows, schema.encode_options(plans.options.iloc[mine], people, rows))
+
+
+def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
+    """Return the options that earlier plans had for these people, as far as they are still permitted."""
+    t = samples.tables
+    options = options_of(schema, plans, people)
+    known = (options.codes >= 0).all(axis=1) & (options.codes != t.start[options.people]).any(axis=1)
+    rows, codes = options.people[known], options.codes[known]
+    fits = np.zeros(len(rows), np.bool_)
+    permitted_rows(samples.rules, t.allowed, t.offsets, t.start, rows, codes, fits)
+    return Questions(rows[fits], codes[fits])
 
 
 def check_guided(searcher: Searcher | Preparing, what: str) -> None:

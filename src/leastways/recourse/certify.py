@@ -20,6 +20,7 @@ from leastways.kernels.sets import describe_sets
 from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
+from leastways.recourse.beforehand import options_of
 from leastways.recourse.judging import Judging
 from leastways.recourse.people import People
 from leastways.recourse.progress import reporter
@@ -82,7 +83,7 @@ def certify_plans(
             figures = zip(
                 (weights * bound).sum(axis=1).tolist(),
                 (weights * _reached(samples, options)).sum(axis=1).tolist(),
-                (weights * solved).sum(axis=1).tolist(),
+                np.where(solved.all(axis=1), 1.0, (weights * solved).sum(axis=1)).tolist(),
                 found.queries.tolist(),
                 strict=True,
             )
@@ -129,15 +130,12 @@ def _chosen(plans: RecoursePlans, crowd: People, people: Iterable[Any] | None) -
 
 def _options(plans: RecoursePlans, group: Encoded) -> Questions:
     """Return the options of these people as codes."""
-    places = group.index.get_indexer(pd.Index(plans.options["person"]))
-    mine = np.flatnonzero(places >= 0)
-    mine = mine[np.argsort(places[mine], kind="stable")]
-    rows = places[mine]
-    codes = plans.schema.encode_options(plans.options.iloc[mine], group, rows)
-    if (codes < 0).any():
-        person = group.index[rows[(codes < 0).any(axis=1).argmax()]]
+    options = options_of(plans.schema, plans, group)
+    off = (options.codes < 0).any(axis=1)
+    if off.any():
+        person = group.index[options.people[off.argmax()]]
         raise DataError(f"an option of person {person!r} has a value that is not on the schema's grid.")
-    return Questions(rows.astype(np.int64), codes)
+    return options
 
 
 def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:

@@ -93,7 +93,9 @@ class Outcome:
         self.n[rows] = chosen.n
         self.codes[rows] = chosen.codes
         self.option_probability[rows] = chosen.probability
-        self.status[rows] = np.where(chosen.n > 0, "found", np.where(stuck, "none_exists", "none_found"))
+        self.status[rows] = np.where(
+            chosen.n > 0, "found", np.where(stuck | result.no_way, "none_exists", "none_found")
+        )
         missed = result.misses.known & (chosen.n == 0)
         self.miss_codes[rows[missed]] = result.misses.codes[missed]
         self.miss_probability[rows[missed]] = result.misses.probability[missed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from leastways.kernels.shared import SharedNet
 from leastways.models import Model
 from leastways.rng import Keys
 from leastways.schema import Encoded, Schema
+
+Proposals = Literal["actionable", "paper"]  # what people may do, or any value, as the paper's released code proposes
 
 
 class Questions(NamedTuple):
@@ -112,6 +114,7 @@ class Account(NamedTuple):
     gradient_rows: NDArray[np.int64]  # [P] rows it put through the model itself, for their gradients; they count
     reasons: Mapping[int, str]  # why a person got nothing, or less than was asked for
     cut_short: NDArray[np.bool_]  # [P] who had more to come when the deadline passed
+    no_way: NDArray[np.bool_] | None = None  # [P] of whom every state they can reach was refused; None: not known
 
 
 @runtime_checkable

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from leastways.kernels.swaps import Walkers, ask_round, tell_round, walker_emc
 from leastways.kernels.tables import top_of
 from leastways.rng import stream
-from leastways.search.base import Chosen, Problem, Questions, check_choice, check_count, register_searcher
+from leastways.search.base import Chosen, Problem, Proposals, Questions, check_choice, check_count, register_searcher
 
 Gain = Literal["exact", "paper"]
-Proposals = Literal["actionable", "paper"]
 
 
 @dataclass(frozen=True)

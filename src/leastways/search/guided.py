@@ -210,7 +210,7 @@ class GuidedRun:
                 if refused_all[p]
                 else f"after {n} states nothing more was found that could help this person"
             )
-        return Account(np.zeros(P, np.int64), reasons, np.zeros(P, np.bool_))
+        return Account(np.zeros(P, np.int64), reasons, np.zeros(P, np.bool_), refused_all & (g.n_valid == 0))
 
     def chosen(self) -> Chosen:
         """Choose each person's options from everything accepted so far."""

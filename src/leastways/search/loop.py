@@ -28,6 +28,7 @@ class SearchResult:
     rounds: int
     failures: dict[int, ModelError]
     cut_short: NDArray[np.bool_]  # [P] who had more to ask when the time was up
+    no_way: NDArray[np.bool_]  # [P] of whom every state they can reach was refused
     reasons: Mapping[int, str]  # what the method says of people who got nothing, or less
     misses: NearestMisses  # how close those came who got nothing
 
@@ -86,6 +87,7 @@ def run_search(
         rounds=rounds,
         failures=failures,
         cut_short=cut_short | account.cut_short,
+        no_way=np.zeros_like(cut_short) if account.no_way is None else account.no_way,
         reasons=account.reasons,
         misses=misses,
     )

@@ -19,10 +19,9 @@ from leastways.kernels.sets import (
     tell_sets,
 )
 from leastways.rng import stream
-from leastways.search.base import Chosen, Problem, Questions, check_choice, register_searcher
+from leastways.search.base import Chosen, Problem, Proposals, Questions, check_choice, register_searcher
 
 Objective = Literal["emc", "sparsity", "proximity", "diversity"]
-Proposals = Literal["actionable", "paper"]
 _OBJECTIVES = {"emc": EMC, "sparsity": SPARSITY, "proximity": PROXIMITY, "diversity": DIVERSITY}
 
 
