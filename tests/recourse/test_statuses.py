@@ -51,8 +51,14 @@ def test_none_exists_where_nothing_can_move() -> None:
 def test_none_exists_for_one_who_is_at_the_end_of_what_they_would_change() -> None:
     people = PEOPLE.assign(school=["high", *PEOPLE["school"][1:]])
     plans = recourse(threshold=0.9).recommend(people, preferences=Preferences(editable=["school"]))
+    stuck = "nothing this person may change has another permitted value"
     assert statuses(plans)[0] == "none_exists"
-    assert "none_exists" not in statuses(plans)[1:] or (people["school"][1:] == "high").any()
+    assert plans.summary["reason"].iloc[0] == stuck
+    others = plans.summary.iloc[1:]
+    assert (people["school"].iloc[1:] != "high").all()
+    assert (others["reason"] != stuck).all()
+    refused_all = others["reason"].str.fullmatch(r"the model refuses all [12] states that this person can reach")
+    assert (refused_all == (others["status"] == "none_exists")).all()
 
 
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
@@ -74,7 +80,9 @@ def test_rules_that_leave_no_way_end_the_search(method: str) -> None:
     """Ageing a year would take a million more of income: no proposal is ever made, so nothing is asked."""
     schema = SCHEMA.update(rules=[Linked("age", requires="income", at_least=1e6)])
     plans = recourse(schema=schema, method=method).recommend(PEOPLE, preferences=Preferences(editable=["age"]))
-    assert statuses(plans) == ["none_found"] * 6
+    proven = method == "guided"
+    assert statuses(plans) == ["none_exists" if proven else "none_found"] * 6
+    assert set(plans.summary["reason"]) == {"every change that this person could make breaks a rule" if proven else ""}
     assert (plans.summary["queries"] == 1).all()
 
 

@@ -205,11 +205,12 @@ class GuidedRun:
         reasons = {}
         for p in np.flatnonzero((refused_all | ~g.alive) & (g.n_valid == 0)):
             n = int(g.n_asked[p])
-            reasons[int(p)] = (
-                f"the model refuses all {n} states that this person can reach"
-                if refused_all[p]
-                else f"after {n} states nothing more was found that could help this person"
-            )
+            if not refused_all[p]:
+                reasons[int(p)] = f"after {n} states nothing more was found that could help this person"
+            elif n:
+                reasons[int(p)] = f"the model refuses all {n} states that this person can reach"
+            else:
+                reasons[int(p)] = "every change that this person could make breaks a rule"
         return Account(np.zeros(P, np.int64), reasons, np.zeros(P, np.bool_), refused_all & (g.n_valid == 0))
 
     def chosen(self) -> Chosen:
