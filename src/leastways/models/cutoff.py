@@ -17,8 +17,10 @@ def cutoff_of(estimator: Any, target: object) -> float | None:
 
     None where the estimator keeps no cut-off of its own, NaN where it has one that is no probability.
     """
+    if not callable(getattr(estimator, "predict_proba", None)):
+        return None  # its labels are used
     final = Stages.of(estimator).final
-    if not _has_cutoff(final) or not callable(getattr(estimator, "predict_proba", None)):
+    if not _has_cutoff(final):
         return None
     if final.response_method == "decision_function":
         return nan
