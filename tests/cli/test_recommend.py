@@ -5,15 +5,19 @@ from __future__ import annotations
 from inspect import signature
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
 from typer.main import get_command
 
 import leastways as lw
 from leastways.cli.app import app
 from tests.cli.bank import document, recommend, run, table
+from tests.models.people import NUMBERS, TEXT, pipeline
 
 
 def test_json_holds_everything(bank: Path, tmp_path: Path) -> None:
@@ -179,6 +183,40 @@ def test_the_target_becomes_a_label_of_the_model(
 ) -> None:
     assert recommend(bank, tmp_path / "p.json", "--target", target, model=model).exit_code == 0
     assert lw.RecoursePlans.from_json(tmp_path / "p.json").settings["target"] == kept
+
+
+@pytest.mark.parametrize(
+    ("final", "target"), [(None, "granted"), (CalibratedClassifierCV(LogisticRegression(), cv=2), "0")]
+)
+def test_an_onnx_file_with_text_labels(bank: Path, tmp_path: Path, final: Any, target: str) -> None:
+    """Its classifier names its classes; an ensemble does not, and its columns have numbers."""
+    train = pd.read_csv(bank / "train.csv").assign(approved=lambda f: f["approved"].map({0: "refused", 1: "granted"}))
+    train.to_csv(tmp_path / "words.csv", index=False)
+    wide = train[[*NUMBERS, *TEXT]].astype({"hours-week": np.float32})
+    skl2onnx = pytest.importorskip("skl2onnx")
+    graph = skl2onnx.to_onnx(pipeline(final).fit(wide, train["approved"]), wide[:1], options={"zipmap": False})
+    (tmp_path / "words.onnx").write_bytes(graph.SerializeToString())
+    files = {"model": str(tmp_path / "words.onnx"), "data": str(tmp_path / "words.csv")}
+    result = recommend(bank, tmp_path / "plans.json", "--target", target, **files)
+    assert result.exit_code == 0, result.stderr
+    plans = lw.RecoursePlans.from_json(tmp_path / "plans.json")
+    assert plans.settings["target"] == (0 if target == "0" else target)
+    assert (plans.summary["status"] == "found").any()
+
+
+def test_a_cutoff_of_the_model_is_named_as_an_option(bank: Path, tmp_path: Path) -> None:
+    code = (
+        "import pandas as pd\nfrom sklearn.linear_model import LogisticRegression\n"
+        "from sklearn.model_selection import FixedThresholdClassifier\n"
+        "train = pd.read_csv('train.csv')\n"
+        "model = FixedThresholdClassifier(LogisticRegression(), threshold=0.7)\n"
+        "model.fit(train[['age', 'hours-week']], train['approved'])\n"
+    )
+    (bank / "bank_cut.py").write_text(code)
+    result = recommend(bank, tmp_path / "plans.json", model="bank_cut:model")
+    assert result.exit_code == 2
+    assert "Give --threshold 0.7 (in a service's file: threshold: 0.7)" in result.stderr
+    assert recommend(bank, tmp_path / "plans.json", "--threshold", "0.7", model="bank_cut:model").exit_code == 0
 
 
 def test_a_target_the_model_does_not_have(bank: Path, tmp_path: Path) -> None:

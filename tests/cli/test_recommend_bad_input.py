@@ -37,6 +37,8 @@ NO_FILES: dict[str, str] = {}
         (NO_FILES, ["--budget", "0"], "budget must be a whole number"),
         (NO_FILES, ["--budget", "2"], "smaller than --options"),
         (NO_FILES, ["--threshold", "1.2"], "threshold"),
+        (NO_FILES, ["--threshold", "0"], "threshold must be a number above 0 and at most 1, not 0.0"),
+        ({"model": "bank_rule:words"}, ["--target", "Yes"], "Did you mean 'yes'"),
         (NO_FILES, ["--seed", "-1"], "--seed must be an integer of 0 or more"),
         (NO_FILES, ["--index", "idd"], "Did you mean 'id'"),
         (NO_FILES, ["--options", "many"], "--options"),

@@ -11,6 +11,7 @@ import pytest
 
 from leastways.cli.wishes import preferences, target_label
 from leastways.errors import PreferenceError
+from leastways.models import OnnxModel
 from leastways.schema import Schema
 
 TRAIN = pd.DataFrame({"hours": [20, 60, 40], "a=b": [1, 2, 3], "job": ["x", "y", "x"], "ok": 1})
@@ -45,6 +46,14 @@ def test_else_the_training_table_or_the_look_of_it() -> None:
     assert target_label("1", len, TRAIN, "ok") == 1
     for text, label in [("1", 1), ("1.5", 1.5), ("true", True), ("yes", "yes")]:
         assert target_label(text, len, TRAIN.drop(columns="ok"), None) == label
+
+
+def test_an_onnx_model_without_classes_has_column_numbers() -> None:
+    model = OnnxModel(b"no graph")
+    words = TRAIN.assign(ok=["refused", "approved", "refused"])
+    assert target_label("0", model, words, "ok") == 0
+    assert target_label("approved", model, words, "ok") == "approved"
+    assert target_label("0", OnnxModel(b"no graph", classes=["refused", "approved"]), words, "ok") == "0"
 
 
 def test_nothing_said() -> None:

@@ -174,6 +174,15 @@ def test_lightgbm_with_categories_and_text_labels() -> None:
     np.testing.assert_allclose(answer, classifier.predict_proba(frame.iloc[:7])[:, 1])
 
 
+def test_xgboost_booster_is_told_to_be_a_callable() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    booster = xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(FRAME[NUMBERS], yes(FRAME)).get_booster()
+    with pytest.raises(SettingError, match=r"lambda frame: booster.predict\(xgboost.DMatrix\(frame\)\)"):
+        as_model(booster, 1)
+    answer = as_model(lambda frame: booster.predict(xgboost.DMatrix(frame)), 1).probability(FRAME[NUMBERS])
+    assert ((answer > 0) & (answer < 1)).all()
+
+
 def test_lightgbm_booster_is_told_to_be_a_callable() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     frame = categorical()

@@ -165,9 +165,23 @@ def test_what_is_no_model(model: object, hint: str) -> None:
         as_model(model, 1)
 
 
-@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.1, NAN])
-def test_threshold_range(threshold: float) -> None:
-    with pytest.raises(SettingError, match="threshold"):
+def test_scores_are_told_how_to_become_decisions() -> None:
+    def scores(frame: pd.DataFrame) -> Any:
+        return np.array([612.0, 580.0, 601.0, 300.0])
+
+    with pytest.raises(ModelError, match=r"612\.0 as a probability.*lambda frame: score\(frame\) >= 600"):
+        QueryMeter(as_model(scores, 1)).judge(FRAME)
+    _, failures = QueryMeter(as_model(scores, 1)).judge_by_group(FRAME, np.arange(4))
+    assert all("score(frame) >= 600" in str(error) for error in failures.values())
+    with pytest.raises(ModelError) as caught:
+        QueryMeter(as_model(lambda frame: np.full(4, NAN), 1)).judge(FRAME)
+    assert "score" not in str(caught.value)
+    np.testing.assert_array_equal(as_model(lambda frame: scores(frame) >= 600, 1).probability(FRAME), [1, 0, 1, 0])
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.1, NAN, "half", True])
+def test_threshold_range(threshold: Any) -> None:
+    with pytest.raises(SettingError, match="threshold must be a number above 0 and at most 1"):
         as_model(Answering(), 1, threshold=threshold)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -18,6 +19,7 @@ from sklearn.svm import LinearSVC
 
 from leastways.errors import ModelError, SettingError
 from leastways.models import AllOf, OnnxModel, QueryMeter, as_model
+from leastways.models.onnx_classes import classes_of
 from tests.models.people import NUMBERS, people, pipeline, score, yes
 
 pytest.importorskip("onnxruntime")
@@ -58,12 +60,43 @@ def test_text_labels_from_the_zipmap_or_from_classes() -> None:
     plain = export(fitted, FRAME[:1], zipmap=False)
     by_classes = as_model(OnnxModel(plain, classes=fitted.classes_), "yes")
     np.testing.assert_allclose(by_classes.probability(FRAME), expected, atol=1e-5)
+    by_graph = as_model(OnnxModel(plain), "yes")
+    np.testing.assert_array_equal(by_graph.probability(FRAME), by_classes.probability(FRAME))
+    with pytest.raises(SettingError, match="its classes are 'no', 'yes'"):
+        as_model(OnnxModel(plain), 1)
+    nameless = export(_calibrated(WORDS), FRAME[:1], zipmap=False)
     with pytest.raises(SettingError, match="without classes="):
-        as_model(OnnxModel(plain), "yes").probability(FRAME)
+        as_model(OnnxModel(nameless), "yes").probability(FRAME)
     with pytest.raises(SettingError, match="Did you mean 'yes'"):
         as_model(OnnxModel(plain, classes=["no", "yes"]), "Yes")
     with pytest.raises(SettingError, match="'no', 'yes'"):
         as_model(OnnxModel(export(fitted, FRAME[:1])), 1).probability(FRAME)
+
+
+def _calibrated(labels: Any) -> Any:
+    """An ensemble: the classifiers inside its graph have labels, but the one at the end names none."""
+    return pipeline(CalibratedClassifierCV(LogisticRegression(), cv=2)).fit(FRAME, labels)
+
+
+@pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(3, random_state=0)])
+@pytest.mark.parametrize("zipmap", [True, False])
+@pytest.mark.parametrize("names", [("no", "yes"), (1, 2), (-7, 5), ("ja", "n\u00e4")])
+def test_the_classes_that_a_graph_names(final: Any, zipmap: bool, names: tuple[Any, Any]) -> None:
+    fitted = pipeline(final).fit(FRAME, np.array(names)[yes(FRAME)])
+    content = export(fitted, FRAME[:1], zipmap)
+    assert OnnxModel(content).classes == names
+    assert OnnxModel(content, classes=["a", "b"]).classes == ("a", "b")
+    for end in range(0, len(content), 97):
+        classes_of(content[:end])  # half a file may name no classes, but does not raise
+
+
+def test_columns_and_classes_of_a_graph_belong_together() -> None:
+    labels = np.select([score(FRAME) < -1, score(FRAME) < 1], [30, 10], 20)
+    fitted = pipeline().fit(FRAME, labels)
+    model = OnnxModel(export(fitted, FRAME[:1], zipmap=False))
+    for column, label in enumerate([10, 20, 30]):
+        answer = as_model(model, label).probability(FRAME)
+        np.testing.assert_allclose(answer, fitted.predict_proba(FRAME)[:, column], atol=1e-5)
 
 
 def test_classes_in_another_order_do_not_rename_zipmap_keys() -> None:
@@ -139,8 +172,9 @@ def test_labels_alone() -> None:
 
 
 def test_integer_labels_that_are_no_column_numbers() -> None:
-    fitted = pipeline().fit(FRAME, yes(FRAME) + 1)
+    fitted = _calibrated(yes(FRAME) + 1)
     content = export(fitted, FRAME[:1], zipmap=False)
+    assert OnnxModel(content).classes is None
     with pytest.raises(SettingError, match=r"such as 2, are not the column numbers 0\.\.1"):
         as_model(OnnxModel(content), 1).probability(FRAME)
     named = as_model(OnnxModel(content, classes=[1, 2]), 2)

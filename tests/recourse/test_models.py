@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from leastways import AllOf, Recourse, RecoursePlans, Schema
+from leastways import AllOf, Recourse, RecoursePlans, Schema, SettingError
 from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
 
 YES = chance(TRAIN) >= 0.5
@@ -106,6 +106,85 @@ def test_several_models_must_all_agree() -> None:
     plans = recourse(AllOf([chance, other])).recommend(refused())
     check(plans, lambda f: (chance(f) >= 0.5) & (other.predict_proba(f)[:, 1] >= 0.5))
     assert plans.summary["queries"].sum() == plans.settings["model_rows"]
+
+
+class Strict(LogisticRegression):  # type: ignore[misc]
+    """A classifier with a cut-off of its own."""
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.8).astype(int)]
+
+
+def test_a_model_with_a_cutoff_of_its_own() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    if not hasattr(selection, "FixedThresholdClassifier"):
+        pytest.skip("came with scikit-learn 1.5")
+    for model in (
+        selection.FixedThresholdClassifier(pipeline(), threshold=0.8),
+        pipeline(selection.FixedThresholdClassifier(LogisticRegression(), threshold=0.8)),
+    ):
+        model.fit(TRAIN, YES.astype(int))
+        with pytest.raises(SettingError, match=r"Pass threshold=0\.8 "):
+            recourse(model)
+        check(recourse(model, threshold=0.8).recommend(refused()), lambda f, m=model: m.predict(f) == 1)
+    low = selection.FixedThresholdClassifier(pipeline(), threshold=0.2).fit(TRAIN, YES.astype(int))
+    with pytest.warns(RuntimeWarning, match=r"Pass threshold=0\.2\."):
+        recourse(low)
+    recourse(low, threshold=0.2)
+
+
+def test_a_predict_that_differs_from_the_probability_is_told_at_fit() -> None:
+    model = pipeline(Strict()).fit(TRAIN, YES.astype(int))
+    with pytest.warns(RuntimeWarning, match="predict of Pipeline does not say 1 of") as caught:
+        told = recourse(model)
+    assert caught[0].filename.endswith("bank.py")  # where `fit` was called
+    quiet = recourse(pipeline().fit(TRAIN, YES.astype(int)))
+    plans = told.recommend(refused())
+    assert plans.summary["queries"].sum() == plans.settings["model_rows"]
+    assert plans.options.equals(quiet.recommend(refused()).options)  # the same probabilities
+    check(recourse(model, threshold=0.8).recommend(refused()), lambda f: model.predict(f) == 1)
+    check(recourse(lambda f: model.predict(f)).recommend(refused()), lambda f: model.predict(f) == 1)
+
+
+def test_fit_asks_few_rows_and_no_black_box() -> None:
+    asked: list[int] = []
+
+    class Counting(Strict):
+        def predict_proba(self, X: Any) -> Any:
+            asked.append(len(X))
+            return super().predict_proba(X)
+
+    rows = pd.concat([TRAIN] * 5, ignore_index=True)
+    model = pipeline(Counting()).fit(TRAIN, YES.astype(int))
+    with pytest.warns(RuntimeWarning, match="does not say"):
+        Recourse(model, SCHEMA).fit(rows)
+    assert 0 < max(asked) <= 256 < len(rows)
+    asked.clear()
+    Recourse(model, SCHEMA, threshold=0.8).fit(rows)
+    assert asked == []
+
+    def black_box(frame: pd.DataFrame) -> Any:
+        raise AssertionError("asked at fit")
+
+    Recourse(black_box, SCHEMA).fit(TRAIN)
+
+
+def words(frame: pd.DataFrame) -> Any:
+    return np.where(chance(frame) >= 0.5, "Accept", "Refuse")
+
+
+def test_a_target_that_no_row_gets_is_not_passed_over() -> None:
+    with pytest.raises(SettingError, match="Did you mean 'Accept'"):
+        recourse(words, target="accept").recommend(refused())
+    with pytest.warns(RuntimeWarning, match="the model gives 'Accept', 'Refuse'") as caught:
+        plans = recourse(words, target="approved").recommend(refused())
+    assert caught[0].filename == __file__
+    assert set(plans.summary["status"]) == {"none_found"}
+    with pytest.raises(SettingError, match=r"score\(frame\) >= 600"):
+        recourse(lambda f: (300 + 550 * chance(f)).astype(int)).recommend(refused())
+    check(recourse(words, target="Accept").recommend(refused()), lambda f: chance(f) >= 0.5)
+    nobody = recourse(lambda f: np.zeros(len(f), int)).recommend(refused())  # refuses everybody, and may
+    assert set(nobody.summary["status"]) == {"none_found"}
 
 
 def test_a_model_that_changes_its_rows_changes_nothing_here() -> None:

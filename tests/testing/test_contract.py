@@ -101,6 +101,40 @@ def test_a_good_model_passes() -> None:
     check_model(LogisticRegression().fit(frame, frame["a"] > 0.5), frame, target=True)
 
 
+class Strict(LogisticRegression):  # type: ignore[misc]
+    """Says yes only from 0.7 on."""
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.7).astype(int)]
+
+
+def test_a_model_whose_predict_refuses_what_its_probability_accepts() -> None:
+    frame = _frame()
+    model = Strict().fit(frame, frame["a"] > 0.5)
+    with pytest.raises(AssertionError, match=r"predict of Strict does not say True of \d+ of the \d+ rows"):
+        check_model(model, frame, target=True)
+    check_model(model, frame, target=True, threshold=0.7)
+    check_model(lambda rows: model.predict(rows), frame, target=True)
+
+
+def test_a_model_may_change_what_it_is_given() -> None:
+    """As `Model.probability` says; what it is given is a copy."""
+
+    def rude(frame: pd.DataFrame) -> Any:
+        answer = frame["a"].to_numpy(copy=True)
+        frame["a"] = 0.0
+        return answer
+
+    frame = _frame()
+    check_model(rude, frame)
+    pd.testing.assert_frame_equal(frame, _frame())
+
+
+def test_a_target_that_no_row_gets() -> None:
+    with pytest.raises(lw.SettingError, match="Did you mean 'Accept'"):
+        check_model(lambda frame: np.where(frame["a"] > 0.5, "Accept", "Refuse"), _frame(), target="accept")
+
+
 @pytest.mark.parametrize(
     ("model", "text"),
     [

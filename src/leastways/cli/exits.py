@@ -49,6 +49,7 @@ _OPTIONS = {
     r"pass trust=True, or the list of these names as trust=": "give --trust (in a service's file: trust: true)",
     r"pass trust=True": "give --trust (in a service's file: trust: true)",
     r"go into groups": "go into --groups",
+    r"Pass threshold=(\d[\d.]*\d)": r"Give --threshold \1 (in a service's file: threshold: \1)",
     r"\bmethod=\"([^\"]+)\"": r"--method \1",
     r"(?<![.\w])random_state\b": "--seed",
     r"(?<![.\w])n_options\b": "--options",

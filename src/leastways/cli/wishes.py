@@ -13,13 +13,15 @@ import pandas as pd
 from leastways.costs import Preferences
 from leastways.datasets.columns import category_value, number
 from leastways.errors import DataError, PreferenceError, nearest, plain
+from leastways.models import OnnxModel
 from leastways.schema import Feature, Schema
 
 
 def target_label(text: str, model: object, train: pd.DataFrame, target: str | None) -> Any:
     """Return the label that a text means: '1' is 1 where labels are numbers, 'yes' is 'yes'.
 
-    The model's own classes decide, else the labels of the training table, else how the text looks.
+    The model's own classes decide, else the labels of the training table, else how the text looks. An ONNX model whose
+    classes are not known has column numbers.
     """
     known = _known_labels(model, train, target)
     for label in known:
@@ -29,6 +31,8 @@ def target_label(text: str, model: object, train: pd.DataFrame, target: str | No
     for label in known:
         if not isinstance(label, str) and label == meant:
             return label
+    if isinstance(model, OnnxModel) and model.classes is None and not isinstance(meant, str):
+        return meant  # a column's number: the words of the training table may not be the model's
     return text if known and all(isinstance(label, str) for label in known) else meant
 
 

@@ -15,6 +15,7 @@ from leastways.costs.stated import StatedCost, stated_costs
 from leastways.errors import DataError, ModelError, SettingError, listed, nearest, plain
 from leastways.metrics.people import SimulatedPeople
 from leastways.models import QueryMeter, as_model
+from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import Change
 from leastways.plans.wording import changes_of
 from leastways.recourse.progress import reporter
@@ -139,6 +140,7 @@ def oracle(
     )
     if found.failures:
         raise found.failures[0]
+    check_labels_seen(meter.model, 1)
     state, least = None, float(found.cost[0])
     if np.isfinite(least):
         row = schema.decode(found.codes[:1], encoded, np.zeros(1, np.intp))
@@ -208,6 +210,7 @@ def oracle_people(
             )
             status[rows], cost[rows], bound[rows] = _status(found), found.cost, found.bound
             queries[rows] += found.queries
+    check_labels_seen(meter.model, P)
     columns = {"status": pd.Series(status, dtype="str"), "cost": cost, "bound": bound, "queries": queries}
     table = pd.DataFrame(columns).set_axis(truth.index, axis=0)
     table.attrs["model_calls"], table.attrs["model_rows"] = meter.calls, meter.rows

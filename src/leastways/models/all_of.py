@@ -16,6 +16,7 @@ from leastways.models.answers import as_probabilities, told, unusable
 from leastways.models.base import FloatArray, Model, Split, Unbound, split_of
 from leastways.models.dispatch import as_model, check_model
 from leastways.models.frames import lend
+from leastways.models.labels_seen import LabelsSeen, seen_by
 
 
 class AllOf(Unbound):
@@ -59,6 +60,11 @@ class BoundAllOf:
         """Return the lowest rescaled probability; an unusable answer of any member shows through as it is."""
         # Each gets a frame of its own: what one member does to it must not reach the next.
         return self._lowest([partial(_ask, member, frame) for member in self.members], len(frame))
+
+    @property
+    def labels_seen(self) -> tuple[LabelsSeen, ...]:
+        """What is known of the members' labels."""
+        return tuple(seen for member in self.members for seen in seen_by(member))
 
     def split(self) -> Split | None:
         """Offer the members' encoders side by side, where every member has one and their numbers are of one type."""

@@ -14,6 +14,7 @@ from pandas.api.types import infer_dtype, is_float_dtype
 from leastways.errors import ModelError, SettingError, plain
 from leastways.models.base import FloatArray
 from leastways.models.labels import NUMBERS, label_matches, same_label
+from leastways.models.labels_seen import LabelsSeen
 
 TOLERANCE = 1e-9
 """How far outside [0, 1] a float64 probability may lie and still count as rounding."""
@@ -81,7 +82,7 @@ def unusable(values: FloatArray) -> npt.NDArray[np.bool_]:
     return ~((values >= 0.0) & (values <= 1.0))
 
 
-def read_answer(answer: object, target: object, rows: int) -> FloatArray:
+def read_answer(answer: object, target: object, rows: int, seen: LabelsSeen | None = None) -> FloatArray:
     """Read what a callable returned: 1-D floats are P(target), 2-D class probabilities, the rest labels."""
     if isinstance(answer, np.ndarray) and answer.shape == (rows,) and answer.dtype.kind == "f":
         return as_probabilities(answer, rows)
@@ -98,7 +99,7 @@ def read_answer(answer: object, target: object, rows: int) -> FloatArray:
     series = as_series(np.asarray(answer)[:, 0] if len(shape) == 2 else answer)
     if _holds_floats(series):
         return as_probabilities(series, rows)
-    return label_matches(series, target, "the model")
+    return label_matches(series, target, "the model", seen)
 
 
 def shape_of(answer: Any) -> tuple[int, ...]:

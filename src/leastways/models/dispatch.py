@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from numbers import Real
 from typing import Any
 
 from leastways.errors import SettingError
 from leastways.models.base import Model, Unbound
+from leastways.models.cutoff import check_cutoff
 from leastways.models.estimator import adapt_estimator, check_estimator
 from leastways.models.function import FunctionModel
 
@@ -21,11 +23,10 @@ ACCEPTED = (
 def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
     """Return `model` as a `Model` of P(target).
 
-    `threshold` is where acceptance starts. It changes nothing but the scale of an `AllOf` with thresholds of
-    its own, which has to know it: pass the same one that decides acceptance later.
+    `threshold` is where acceptance starts: pass the same one that decides acceptance later. It changes nothing but
+    the scale of an `AllOf` with thresholds of its own; below the cut-off that a model keeps itself it is refused.
     """
-    if not 0.0 < threshold <= 1.0:
-        raise SettingError(f"threshold={threshold!r} must be above 0 and at most 1.")
+    check_threshold(threshold)
     check_model(model)
     anything: Any = model
     if isinstance(model, Unbound):
@@ -34,8 +35,16 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
         answering: Model = anything
         return answering
     if _predicts(model):
-        return adapt_estimator(anything, target)
+        adapted = adapt_estimator(anything, target)
+        check_cutoff(anything, target, threshold)
+        return adapted
     return FunctionModel(anything, target)
+
+
+def check_threshold(threshold: object) -> None:
+    """Refuse a threshold that is no probability, or 0, from which on everything would be a yes."""
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0.0 < float(threshold) <= 1.0:
+        raise SettingError(f"threshold must be a number above 0 and at most 1, not {threshold!r}.")
 
 
 def check_model(model: object) -> None:
@@ -47,6 +56,11 @@ def check_model(model: object) -> None:
         )
     if isinstance(model, Unbound) or callable(getattr(model, "probability", None)):
         return
+    if _is_xgboost_booster(model):
+        raise SettingError(
+            "The model is an xgboost Booster, which takes a DMatrix and gives scores, not labels. If they are "
+            "probabilities, pass a callable: lambda frame: booster.predict(xgboost.DMatrix(frame))."
+        )
     if _predicts(model):
         check_estimator(model)
     elif (hint := _hint(model)) or not callable(model):
@@ -74,6 +88,12 @@ def _is_torch_module(model: object) -> bool:
     """Recognise a torch module without importing torch: whoever holds one has imported it."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and hasattr(torch, "nn") and isinstance(model, torch.nn.Module)
+
+
+def _is_xgboost_booster(model: object) -> bool:
+    """Recognise a bare booster in the same way."""
+    xgboost: Any = sys.modules.get("xgboost")
+    return xgboost is not None and hasattr(xgboost, "Booster") and isinstance(model, xgboost.Booster)
 
 
 def _short(model: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from leastways.models.answers import as_probabilities, as_series, describe, read
 from leastways.models.base import FloatArray, Model, Split
 from leastways.models.frames import columns_as_fitted, quiet_about_names
 from leastways.models.labels import column_of, label_matches
+from leastways.models.labels_seen import LabelsSeen
 from leastways.models.routes import Route, method_routes, probability_routes
 from leastways.models.stages import Stages
 
@@ -56,6 +57,12 @@ class LabelEstimator:
 
     estimator: Any
     target: object
+    seen: LabelsSeen | None = field(default=None, repr=False, compare=False)  # where its classes are not known
+
+    @property
+    def labels_seen(self) -> tuple[LabelsSeen, ...]:
+        """What is known of its labels."""
+        return () if self.seen is None else (self.seen,)
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Compare the predicted labels with the target."""
@@ -79,7 +86,7 @@ class LabelEstimator:
             )
         labels = as_series(answer)
         _refuse_fractions(labels, self.estimator)
-        return label_matches(labels, self.target, _name(self.estimator))
+        return label_matches(labels, self.target, _name(self.estimator), self.seen)
 
 
 def adapt_estimator(estimator: Any, target: object) -> Model:
@@ -88,7 +95,7 @@ def adapt_estimator(estimator: Any, target: object) -> Model:
     column = None if classes is None else column_of(target, classes, _name(estimator))
     if callable(getattr(estimator, "predict_proba", None)):
         return ProbabilityEstimator(estimator, target, column, None if classes is None else len(classes))
-    return LabelEstimator(estimator, target)
+    return LabelEstimator(estimator, target, LabelsSeen() if classes is None else None)
 
 
 def check_estimator(estimator: Any) -> None:

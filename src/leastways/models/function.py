@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from leastways.models.answers import read_answer
 from leastways.models.base import FloatArray, Split
+from leastways.models.labels_seen import LabelsSeen
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,16 @@ class FunctionModel:
 
     function: Callable[[pd.DataFrame], object]
     target: object
+    seen: LabelsSeen = field(default_factory=LabelsSeen, repr=False, compare=False)
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Call the function and read its answer."""
-        return read_answer(self.function(frame), self.target, len(frame))
+        return read_answer(self.function(frame), self.target, len(frame), self.seen)
+
+    @property
+    def labels_seen(self) -> tuple[LabelsSeen, ...]:
+        """What is known of its labels."""
+        return (self.seen,)
 
     def split(self) -> Split | None:
         """Offer the halves of a callable that has them, as methods `encode` and `probability_of`."""
@@ -34,4 +41,6 @@ class FunctionModel:
         encode, decide = getattr(function, "encode", None), getattr(function, "probability_of", None)
         if not callable(encode) or not callable(decide):
             return None
-        return Split(encode, (lambda array: read_answer(decide(array), self.target, len(array)),), (function,))
+        return Split(
+            encode, (lambda array: read_answer(decide(array), self.target, len(array), self.seen),), (function,)
+        )

@@ -11,6 +11,7 @@ from pandas.api.types import infer_dtype
 
 from leastways.errors import SettingError, listed, nearest, plain
 from leastways.models.base import FloatArray
+from leastways.models.labels_seen import LabelsSeen
 
 NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal"}
 """What pandas' `infer_dtype` calls values that are numbers."""
@@ -41,10 +42,11 @@ def suggestion(target: object, classes: Sequence[object]) -> str:
     return nearest(plain(target), [plain(label) for label in classes])
 
 
-def label_matches(labels: pd.Series, target: object, owner: str) -> FloatArray:
+def label_matches(labels: pd.Series, target: object, owner: str, seen: LabelsSeen | None = None) -> FloatArray:
     """Turn labels into 1.0 (is `target`), 0.0 (is another) and NaN (no label, which the meter reports).
 
-    Text never equals a number: with such a target everybody would be refused without a word, hence an error.
+    Text never equals a number: with such a target everybody would be refused without a word, hence an error. What
+    else may be wrong with a target only shows after many rows: `seen` keeps the labels.
     """
     if isinstance(labels.dtype, pd.CategoricalDtype):
         labels = labels.astype(object)
@@ -52,9 +54,13 @@ def label_matches(labels: pd.Series, target: object, owner: str) -> FloatArray:
     wanted = plain(target)
     clash = (kind in NUMBERS and isinstance(wanted, str)) or (kind == "string" and isinstance(wanted, Number))
     if clash:
-        seen = list(labels.dropna().unique())
+        given = list(labels.dropna().unique())
         raise SettingError(
-            f"target={wanted!r} can never equal a label of {owner}, which are {listed(seen)}.{suggestion(wanted, seen)}"
+            f"target={wanted!r} can never equal a label of {owner}, which are {listed(given)}."
+            f"{suggestion(wanted, given)}"
         )
     same = (labels == wanted).to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(labels.isna(), np.nan, same)
+    answer = np.where(labels.isna(), np.nan, same)
+    if seen is not None:
+        seen.note(labels, wanted, answer)
+    return answer

@@ -12,6 +12,7 @@ from leastways.errors import MissingExtraError, ModelError, SettingError, plain
 from leastways.models.answers import as_probabilities, told, unusable
 from leastways.models.base import FloatArray, Model
 from leastways.models.frames import lend
+from leastways.models.function import FunctionModel
 
 _SHOWN_VALUES = 12
 
@@ -41,7 +42,7 @@ class QueryMeter:
         values = self._ask(frame)
         bad = unusable(values)
         if bad.any():
-            raise _bad_values(frame, values, bad)
+            raise _bad_values(self.model, frame, values, bad)
         return values
 
     def judge_by_group(
@@ -63,7 +64,7 @@ class QueryMeter:
         bad = unusable(values)
         for number in map(int, np.unique(group[bad])):
             if number not in failures:
-                failures[number] = _bad_values(frame, values, bad & (group == number))
+                failures[number] = _bad_values(self.model, frame, values, bad & (group == number))
         if not failures:
             return values, failures
         return np.where(np.isin(group, list(failures)), np.nan, values), failures
@@ -123,12 +124,14 @@ def _asked(frame: pd.DataFrame) -> str:
     return f"It was asked about {len(frame)} row(s), the first being {_show(frame, 0)}."
 
 
-def _bad_values(frame: pd.DataFrame, values: FloatArray, bad: npt.NDArray[np.bool_]) -> ModelError:
+def _bad_values(model: Model, frame: pd.DataFrame, values: FloatArray, bad: npt.NDArray[np.bool_]) -> ModelError:
     """Build the error for answers that are NaN or outside [0, 1], with exactly those rows."""
     first = int(np.flatnonzero(bad)[0])
+    score = isinstance(model, FunctionModel) and not np.isnan(values[first])
+    hint = " If it is a score, pass what it decides, such as lambda frame: score(frame) >= 600." if score else ""
     return ModelError(
         f"The model returned {float(values[first])!r} as a probability, which must lie in [0, 1], for "
-        f"{_show(frame, first)}; {int(bad.sum())} of {len(frame)} rows have such answers.",
+        f"{_show(frame, first)}; {int(bad.sum())} of {len(frame)} rows have such answers.{hint}",
         frame[bad],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,8 @@ from leastways.models.answers import as_series
 from leastways.models.base import FloatArray, Model, Split, Unbound
 from leastways.models.frames import Encoder, check_encoder
 from leastways.models.labels import column_of, label_matches
+from leastways.models.labels_seen import LabelsSeen
+from leastways.models.onnx_classes import classes_of
 from leastways.models.onnx_ports import Port, check_inputs, feed
 from leastways.models.scores import check_output, read_scores
 
@@ -31,8 +33,8 @@ class OnnxModel(Unbound):
     or the ZipMap that skl2onnx adds; `zipmap=False` at export answers faster), else labels. `output="logits"`
     is for networks exported without their last sigmoid or softmax.
 
-    The classes are `classes`, or the ZipMap's keys, or the column numbers 0..k-1; a single column is class 1
-    of two. Only the bytes are pickled; the session is made anew where it is needed.
+    The classes are `classes`, or those the graph's classifier names, or the ZipMap's keys, or the column numbers
+    0..k-1; a single column is class 1 of two. Only the bytes are pickled; the session is made anew where it is needed.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class OnnxModel(Unbound):
         self.source = "bytes" if isinstance(path_or_bytes, bytes) else str(path_or_bytes)
         self.content = path_or_bytes if isinstance(path_or_bytes, bytes) else _read(Path(path_or_bytes))
         self.encoder = encoder
-        self.classes = None if classes is None else tuple(classes)
+        self.classes = classes_of(self.content) if classes is None else tuple(classes)
         self.output = output
         self._session: Any = None
 
@@ -98,6 +100,12 @@ class BoundOnnx:
 
     model: OnnxModel
     target: object
+    seen: LabelsSeen = field(default_factory=LabelsSeen, repr=False, compare=False)
+
+    @property
+    def labels_seen(self) -> tuple[LabelsSeen, ...]:
+        """What is known of its labels, where its classes are not."""
+        return () if self.model.classes else (self.seen,)
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Run the graph and read the target's probability."""
@@ -126,7 +134,7 @@ class BoundOnnx:
         if choice.kind == "map":
             return self._from_map(answer, rows)
         if choice.kind == "labels":
-            return label_matches(_flat(answer, rows), self.target, "the ONNX model")
+            return label_matches(_flat(answer, rows), self.target, "the ONNX model", self.seen)
         if labels and model.classes is None:
             _check_column_numbers(labels[0], answer.shape[1] if answer.ndim == 2 else 2)
         return read_scores(answer, self.target, model.classes, model.output == "logits", rows)

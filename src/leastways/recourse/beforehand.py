@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import CostModel, CostSamples
-from leastways.errors import DataError, SettingError
+from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.kernels.permitted import permitted_rows
 from leastways.models import Model
+from leastways.models.agreement import comparable, disagreement, needless
 from leastways.plans import RecoursePlans
 from leastways.recourse.judging import Judging
 from leastways.recourse.people import People
@@ -23,6 +25,7 @@ from leastways.search import Background, Guided, Preparing, Questions, Searcher
 from leastways.search.distill import Distilled, distill
 
 _ROWS = 4000  # training rows that moves are drawn around
+_COMPARED = 256  # training rows on which `predict` is compared with the probability
 
 
 def learn_once(
@@ -85,6 +88,20 @@ def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: 
             "fit: no row of the table is whole and within the schema; the method has nothing to learn from."
         )
     return Background(schema, rows, model, threshold, seed)
+
+
+def tell_of_predict(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float) -> None:
+    """Warn where the model's own `predict` says something else than its probability, on rows from all of the table."""
+    text = needless(model, threshold)
+    if not text and comparable(model, threshold):
+        places = np.unique(np.linspace(0, len(frame) - 1, _COMPARED).astype(np.intp))
+        try:
+            rows = schema.decode(People.check(schema, frame.iloc[places], None).encoded)
+        except LeastwaysError:  # nothing to compare on
+            return
+        text = disagreement(model, threshold, rows)
+    if text:
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def options_of(schema: Schema, plans: RecoursePlans, people: Encoded) -> Questions:

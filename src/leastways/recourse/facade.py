@@ -15,6 +15,8 @@ from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.costs.distribution import check_number
 from leastways.errors import DataError, SchemaError, SettingError, listed, plain
 from leastways.models import QueryMeter, as_model
+from leastways.models.dispatch import check_threshold
+from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
 from leastways.recourse.beforehand import (
     READ_BY_METHODS,
@@ -22,6 +24,7 @@ from leastways.recourse.beforehand import (
     background_of,
     check_guided,
     learn_once,
+    tell_of_predict,
 )
 from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
@@ -137,6 +140,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         With `distill`, also ask the model about so many rows, once: training rows and moves around them. Guided search
         then begins with a guess of the model that all people share, and a budget of 20 goes nearly as far as 200. These
         rows are reported as ``plans.settings["distill_rows"]``, apart from those spent on people.
+
+        An estimator with both `predict_proba` and `predict` is asked about 256 rows of the table, at most, if the
+        threshold is 0.5: where `predict` refuses what the probability accepts, a warning says so.
         """
         self._check_settings()
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
@@ -154,6 +160,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
             self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
             self._shortcut = judging.shortcut
+        tell_of_predict(self.schema, frame, meter.model, self.threshold)
         return self
 
     def recommend(
@@ -197,6 +204,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
                 solving.solve(rows, room, part, seconds)
         if len(outcome.failures) > 1 and (outcome.status == "invalid_input").all():
             raise next(iter(outcome.failures.values()))  # nobody could be judged: a fault of the model, not of theirs
+        check_labels_seen(meter.model, len(crowd.encoded))
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
@@ -310,7 +318,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
                 f"budget {self.budget} is smaller than n_options {self.n_options}: each option has to be asked about "
                 "at least once. Raise the budget or ask for fewer options."
             )
-        check_number("threshold", self.threshold, 0, 1)
+        check_threshold(self.threshold)
         check_number("uncovered_cost", self.uncovered_cost, 0, 1e6)
         check_choice("objective", self.objective, ("emc", "satisfaction"))
         check_number("satisfied_below", self.satisfied_below, 0, 1e6)
