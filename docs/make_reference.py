@@ -71,7 +71,7 @@ HIDDEN = {
     "TorchModel": ("bind", "scores"),
     "OnnxModel": ("bind", "session"),
     "Preferences": ("check_person", "editable_features"),
-    "SimulatedPeople": ("index", "places"),
+    "SimulatedPeople": ("index", "places", "check_states"),
     "IfThen": ("to_dict",),
     "Forbidden": ("to_dict",),
     "Linked": ("to_dict",),
