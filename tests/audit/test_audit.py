@@ -371,3 +371,6 @@ def test_other_people_than_the_simulated_ones() -> None:
     all_plans: RecoursePlans = made.recommend(credit.people)
     with pytest.raises(DataError, match="the simulated people lack"):
         audit(all_plans, "sex", truth=hidden)
+    moved = credit.people.assign(loan_months=96 - credit.people["loan_months"])
+    with pytest.raises(DataError, match="is in another state: 'loan_months' is"):
+        audit(all_plans, "sex", truth=lw.simulate_people(moved, credit.schema(), credit.train))
