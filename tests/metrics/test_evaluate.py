@@ -233,7 +233,7 @@ def test_missing_values_are_equal() -> None:
     plans = Recourse(lambda f: (f["hours"] > 6).to_numpy(float), schema, budget=20, n_options=2, n_costs=20).fit(train)
     truth = simulate_people(people, schema, train)
     assert evaluate(plans.recommend(people), truth)["people"].item() == 2
-    with pytest.raises(DataError, match="'debt' is None there, 0.0 here"):
+    with pytest.raises(DataError, match=r"'debt' is None there, 0\.0 here"):
         evaluate(plans.recommend(people.assign(debt=0.0)), truth)
 
 

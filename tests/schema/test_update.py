@@ -36,7 +36,13 @@ SCHEMA = Schema.infer(TABLE)
         ("age", {"min": 18}, "values", tuple(range(18, 31))),
         ("age", {"min": 18, "max": 20}, "values", (18, 19, 20)),
         ("age", {"step": 5}, "values", (20, 25, 30)),
-        ("age", {"step": 4}, "values", (20, 24, 28, 30)),  # the largest is always a point
+        ("age", {"step": 4}, "values", (20, 24, 28, 32)),  # out to multiples of the step
+        ("age", {"step": 4, "max": 30}, "values", (20, 24, 28, 30)),  # a largest that is given is always a point
+        ("age", {"step": 7}, "values", (14, 21, 28, 35)),
+        ("age", {"step": 7, "min": 20}, "values", (20, 27, 34, 35)),
+        ("debt", {"step": 2}, "values", (0, 2, 4, 6, 8, 10)),
+        ("debt", {"step": 2, "min": 0.5, "max": 9.5}, "values", (0.5, 2.5, 4.5, 6.5, 8.5, 9.5)),
+        ("small", {"step": 3}, "values", (0, 3, 6, 9)),
         ("age", {"grid": [30, 20, 22]}, "values", (20, 22, 30)),
         ("age", {"label": "years of age"}, "wording", "years of age"),
         ("debt", {"unit": "€"}, "unit", "€"),
@@ -152,3 +158,40 @@ def test_a_stepped_grid_has_both_ends_and_even_steps(low: int, span: int, step: 
     assert len(grid) == -(-span // step) + 1
     np.testing.assert_allclose(np.diff(grid)[:-1], step * scale, rtol=1e-6)
     assert (np.diff(grid) > 0).all()
+
+
+def test_a_step_begins_at_its_multiples() -> None:
+    schema = Schema.infer(pd.DataFrame({"dti": [0.004, 0.137, 0.3]})).update(dti={"step": 0.01})
+    assert schema.features[0].values == tuple(k / 100 for k in range(31))
+    below = Schema.infer(pd.DataFrame({"x": [-7, 3]})).update(x={"step": 5})
+    assert below.features[0].values == (-10, -5, 0, 5)
+
+
+def test_steps_end_where_the_column_does() -> None:
+    schema = Schema.infer(pd.DataFrame({"x": np.array([0, 255], dtype=np.uint8)})).update(x={"step": 50})
+    assert schema.features[0].values == (0, 50, 100, 150, 200, 250, 255)
+    schema = Schema.infer(pd.DataFrame({"x": pd.array([-128, 100], dtype="Int8")})).update(x={"step": 60})
+    assert schema.features[0].values[0] == -128
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5),
+    st.sampled_from([0.01, 0.1, 0.25, 3, 1000]),
+    st.sampled_from(["float64", "float32"]),
+)
+def test_a_step_leaves_nobody_out(values: list[float], step: float, dtype: str) -> None:
+    """Everybody of the table is still inside the grid, and less than a step from its ends."""
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
+    if np.ptp(frame["x"]) / step > 10_000:
+        return
+    schema = Schema.infer(frame)
+    try:
+        stepped = schema.update(x={"step": step})
+    except SchemaError as error:
+        assert "too coarse" in str(error)  # noqa: PT017
+        return
+    stepped.validate(frame)
+    grid = stepped.features[0].values
+    for end, seen in ((grid[0], frame["x"].min()), (grid[-1], frame["x"].max())):
+        assert abs(end - seen) < step * (1 + 1e-6) + 1e-6 * abs(seen)
+        assert abs(end / step - round(end / step)) < 1e-6 * max(1, abs(end / step))

@@ -41,11 +41,22 @@ def read_table(path: Path, schema: Schema | None = None, index: str | None = Non
 
 
 def read_training(path: Path, schema: Schema) -> pd.DataFrame:
-    """Read the table that costs are fitted on. Nobody's row is at stake here, so a number must be a number."""
+    """Read the table that costs are fitted on: the schema's columns and its target, whatever else the file has.
+
+    Nobody's row is at stake here, so a number must be a number.
+    """
     frame = read_table(path, schema)
+    known = [name for name in frame.columns if name in schema.by_name or name == schema.target]
+    missing = [name for name in schema.names if name not in frame.columns]
+    if missing:
+        hint = nearest(missing[0], [name for name in frame.columns if name not in known])
+        raise DataError(
+            f"{str(path)!r}: missing columns: {listed(missing)}.{hint} The schema has: {listed(schema.names, 40)}."
+        )
+    frame = frame[known]
     for feature in schema.features:
-        column = frame.get(feature.name)
-        if column is None or not feature.numeric or pd.api.types.is_numeric_dtype(column.dtype):
+        column = frame[feature.name]
+        if not feature.numeric or pd.api.types.is_numeric_dtype(column.dtype):
             continue
         for label, value in column.items():
             if isinstance(value, str):

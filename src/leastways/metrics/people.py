@@ -109,9 +109,7 @@ class SimulatedPeople:
         row, column = np.argwhere(differ)[0]
         label, name = plain(people.index[row]), self.schema.names[column]
         one, two = (value_or_none(frame[name].iloc[place]) for frame, place in ((people, row), (known, places[row])))
-        raise DataError(
-            f"the simulated person {label!r} is in another state: {name!r} is {two!r} there, {one!r} here."
-        )
+        raise DataError(f"the simulated person {label!r} is in another state: {name!r} is {two!r} there, {one!r} here.")
 
 
 def simulate_people(

@@ -59,7 +59,32 @@ def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tupl
     if not ends:
         return feature.values
     low, high = settings.get("min", feature.values[0]), settings.get("max", feature.values[-1])
+    if is_number(step := plain(settings.get("step"))) and step > 0:  # else `number_grid` says what is wrong
+        low = low if "min" in settings else _multiple(feature, low, step, -1)
+        high = high if "max" in settings else _multiple(feature, high, step, 1)
     return number_grid(feature.name, kind, low, high, settings.get("step"), feature.values)
+
+
+def _multiple(feature: Feature, end: Any, step: Any, way: int) -> Any:
+    """Return the multiple of `step` at `end`, or the next one outwards (`way`: -1 down, 1 up).
+
+    So that a grid by 0.01 has 0.01 and 0.02, and not 0.014 and 0.024. What the column cannot hold stays as it is.
+    """
+    times = end / step if is_number(end) else np.inf
+    if not np.isfinite(times):
+        return end
+    nearby = [_clean(k * step) for k in (round(times), round(times) + way)]
+    outside = [point for point in nearby if way * (feature.as_held(point) - feature.as_held(end)) >= 0]
+    inner = getattr(feature.column_dtype, "numpy_dtype", feature.column_dtype)
+    if isinstance(inner, np.dtype) and inner.kind in "iu":
+        limits = np.iinfo(inner)
+        outside = [point for point in outside if limits.min <= point <= limits.max]
+    return outside[0] if outside else end
+
+
+def _clean(number: Any) -> Any:
+    """Take the noise of floating point off: 3 * 0.1 is 0.3."""
+    return number if isinstance(number, int) else float(f"{number:.12g}")
 
 
 def as_values(values: object, where: str) -> tuple[Any, ...]:
@@ -99,7 +124,7 @@ def number_grid(name: str, kind: str, low: Any, high: Any, step: Any, keep: tupl
     if kind == "integer":
         points: list[float] = list(range(int(low), int(high) + 1, int(step)))
     else:
-        points = [float(f"{low + k * step:.12g}") for k in range(int(np.floor(count + 1e-9)) + 1)]
+        points = [_clean(float(low + k * step)) for k in range(int(np.floor(count + 1e-9)) + 1)]
     if high - points[-1] > 1e-9 * step:
         points.append(high)
     return tuple(points)
