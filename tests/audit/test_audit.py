@@ -217,6 +217,13 @@ def test_groups_that_are_too_small_share_a_line() -> None:
     assert lines[0].count(",") == 4
 
 
+def test_a_group_with_nobody_refused_is_in_that_line_too() -> None:
+    status = ["already_positive"] * 5 + ["found"] * 40
+    text = audit(plans(["female"] * 5 + ["male"] * 40, [1.0] * 45, status=status), "sex", min_group=10).to_text()
+    assert "  - too few people to compare: female." in text
+    assert "undefined" not in text
+
+
 def test_a_cost_of_few_people_is_not_tested_however_many_were_refused() -> None:
     """Fifty women were refused, and two of them have an option: what it costs says nothing about women."""
     served = [0.0] * 48 + [1.0] * 2 + [1.0] * 60

@@ -87,6 +87,15 @@ def test_a_number_column_with_text_in_training(bank: Path, tmp_path: Path) -> No
     assert "row 2, column 'age': 'old' is not a number" in result.stderr
 
 
+def test_people_with_a_column_too_many(bank: Path, tmp_path: Path) -> None:
+    rows = (bank / "people.csv").read_text()
+    (tmp_path / "crowd.csv").write_text(rows)
+    result = recommend(bank, tmp_path / "plans.json", people=str(tmp_path / "crowd.csv"))
+    assert result.exit_code == 2
+    assert "crowd.csv': unknown columns: 'id'" in result.stderr
+    assert "If a column labels people, name it: --index." in result.stderr
+
+
 def test_a_column_that_training_lacks(bank: Path, tmp_path: Path) -> None:
     """The file is named: there are two."""
     text = (bank / "train.csv").read_text().replace("hours-week", "hours-weeks", 1)

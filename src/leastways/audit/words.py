@@ -145,7 +145,9 @@ def text_of(audit: Audit) -> str:
         lines += ["", f"By {grouping} (reference: {reference}, {people:,} refused people)"]
         rows = audit.ratios[audit.ratios.index.get_level_values("grouping") == grouping]
         rows = rows[rows.index.get_level_values("metric").isin(TOLD) & (rows["note"] != REFERENCE)]
-        few = rows["note"] == TOO_FEW
+        refused = audit.grouping(grouping)["refused"]
+        nobody = rows.index.get_level_values("group").isin(refused.index[refused == 0])
+        few = (rows["note"] == TOO_FEW) | nobody
         told = (comparison(audit, keys, row).removeprefix(f"{grouping}, ") for keys, row in _records(rows[~few]))
         lines += _bullets([*told, *_too_few(audit, rows[few])])
     if audit.oracle is not None:

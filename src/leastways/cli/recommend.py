@@ -91,7 +91,7 @@ def recommend(
     """
     with errors_shown(as_json):
         from leastways.cli.many import Many
-        from leastways.cli.reading import read_table, read_training
+        from leastways.cli.reading import read_people, read_training
         from leastways.cli.wishes import preferences, target_label
         from leastways.models import load_model
         from leastways.recourse import Recourse
@@ -108,7 +108,7 @@ def recommend(
             judge = load_model(model, trust=trust)
         train = read_training(data, table)
         many.check_groups(train, table)
-        crowd = None if many.wanted else read_table(people, table, index)
+        crowd = None if many.wanted else read_people(people, table, index)
         recourse = Recourse(
             judge,
             table,

@@ -18,6 +18,7 @@ from leastways._extras import require
 from leastways.datasets.columns import guessed_column, labels_column, typed_column
 from leastways.errors import DataError, listed, nearest
 from leastways.schema import Schema
+from leastways.schema.checks import check_columns
 
 CSV, PARQUET = (".csv",), (".parquet", ".pq")
 
@@ -37,6 +38,18 @@ def read_table(path: Path, schema: Schema | None = None, index: str | None = Non
     frame = _from_csv(path, schema, index) if suffix in CSV else _from_parquet(path, index)
     if frame.empty:
         raise DataError(f"{str(path)!r} has no rows.")
+    return frame
+
+
+def read_people(path: Path, schema: Schema, index: str | None = None) -> pd.DataFrame:
+    """Read people, whose columns must be the schema's: one that is not may be a slip. The error names the file."""
+    frame = read_table(path, schema, index)
+    try:
+        check_columns(frame, schema.features, schema.target)
+    except DataError as error:
+        labels = index is None and any(name not in schema.by_name for name in frame.columns)
+        hint = " If a column labels people, name it: --index." if labels else ""
+        raise DataError(f"{str(path)!r}: {error}{hint}") from error
     return frame
 
 
