@@ -88,6 +88,7 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     if all(isinstance(value, date) for value in known):
         raise _dates(name)
     values = _plain_values(name, known)
+    # one text alone may be a label that looks like a date; nobody can change it
     if len(values) > 1 and all(isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in values):
         raise _dates(name)
     if len(values) > _MAX_CATEGORIES:
