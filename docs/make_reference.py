@@ -71,7 +71,7 @@ HIDDEN = {
     "TorchModel": ("bind", "scores"),
     "OnnxModel": ("bind", "session"),
     "Preferences": ("check_person", "editable_features"),
-    "SimulatedPeople": ("index", "places"),
+    "SimulatedPeople": ("index", "places", "check_states"),
     "IfThen": ("to_dict",),
     "Forbidden": ("to_dict",),
     "Linked": ("to_dict",),
@@ -275,7 +275,7 @@ def _options(function: Callable[..., Any]) -> list[str]:
     panels: dict[str, list[str]] = {}
     for parameter in inspect.signature(function).parameters.values():
         plain, info = get_args(hints[parameter.name])[:2]
-        row = f"| {_names(parameter.name, plain, info)} | {_default(parameter)} | {_cell(info.help or '')} |"
+        row = f"| {_names(parameter.name, plain, info)} | {_default(parameter, info)} | {_cell(info.help or '')} |"
         panels.setdefault(info.rich_help_panel or "", []).append(row)
     lines: list[str] = []
     for panel, rows in panels.items():
@@ -296,7 +296,9 @@ def _names(name: str, plain: Any, info: Any) -> str:
     return ", ".join(f"`{option}{value}`" for option in names)
 
 
-def _default(parameter: inspect.Parameter) -> str:
+def _default(parameter: inspect.Parameter, info: Any) -> str:
+    if isinstance(info.show_default, str):
+        return info.show_default
     if parameter.default is parameter.empty:
         return "required"
     return "" if parameter.default is None or parameter.default is False else f"`{parameter.default}`"

@@ -205,6 +205,23 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert line["note"] == "too few people"
     assert found.warnings[1] == "By sex: fewer than 10 refused people, too few to say anything about: female (5)."
     assert "No group is large enough" in found.to_text()
+    assert found.to_text().count("  - too few people to compare: female.") == 1
+    assert found.to_text().count("female") == 2  # there, and among the warnings
+
+
+def test_groups_that_are_too_small_share_a_line() -> None:
+    sex, age = ["female", "male"] * 30, [20, 30, 40, 50, 60, 70] * 10
+    found = audit(plans(sex, np.linspace(0.1, 1, 60), age=age), ["sex", "age:25,35,45,55,65"], min_group=25)
+    lines = [line for line in found.to_text().splitlines() if line.startswith("  - too few people")]
+    assert len(lines) == 2  # by age, and by both
+    assert lines[0].count(",") == 4
+
+
+def test_a_group_with_nobody_refused_is_in_that_line_too() -> None:
+    status = ["already_positive"] * 5 + ["found"] * 40
+    text = audit(plans(["female"] * 5 + ["male"] * 40, [1.0] * 45, status=status), "sex", min_group=10).to_text()
+    assert "  - too few people to compare: female." in text
+    assert "undefined" not in text
 
 
 def test_a_cost_of_few_people_is_not_tested_however_many_were_refused() -> None:
@@ -371,3 +388,6 @@ def test_other_people_than_the_simulated_ones() -> None:
     all_plans: RecoursePlans = made.recommend(credit.people)
     with pytest.raises(DataError, match="the simulated people lack"):
         audit(all_plans, "sex", truth=hidden)
+    moved = credit.people.assign(loan_months=96 - credit.people["loan_months"])
+    with pytest.raises(DataError, match="is in another state: 'loan_months' is"):
+        audit(all_plans, "sex", truth=lw.simulate_people(moved, credit.schema(), credit.train))

@@ -14,7 +14,7 @@ from leastways.cli.app import app
 from leastways.schema import Schema
 from tests.models.people import NUMBERS, TEXT, people, pipeline, yes
 
-SMALL = ["--options", "3", "--budget", "60", "--costs", "20"]
+SMALL = ["--options", "3", "--budget", "60", "--n-costs", "20"]
 RULE = """\
 import numpy as np
 

@@ -77,3 +77,35 @@ def test_what_are_no_plans(tmp_path: Path, text: str | None) -> None:
     result = run("explain", file, "--person", "1")
     assert result.exit_code == 2
     assert "other.json" in result.stderr
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("command", [["explain", "--person", "1"], ["audit", "--by", "age", "-o", "report"]])
+def test_a_table_of_options_is_not_enough(bank: Path, tmp_path: Path, ending: str, command: list[str]) -> None:
+    out = tmp_path / f"plans{ending}"
+    recommend(bank, out)
+    result = run(command[0], out, *command[1:])
+    assert result.exit_code == 2
+    assert f"{command[0]} reads the .json that recommend wrote (or its folder)" in result.stderr
+    missing = run(command[0], tmp_path / f"nothing{ending}", *command[1:])
+    assert "there is no file" in missing.stderr
+
+
+def test_the_nearest_miss(bank: Path, tmp_path: Path) -> None:
+    recommend(bank, tmp_path / "p.json", "--threshold", "1.0", "--range", "age=18:30", "--range", "hours-week=10:30")
+    held = lw.RecoursePlans.from_json(tmp_path / "p.json")
+    plan = next(plan for plan in held if plan.nearest_miss is not None)
+    assert plan.nearest_miss is not None
+    said = document(run("explain", tmp_path / "p.json", "-p", plan.person, "--json"))
+    assert said["options"] == []
+    assert said["nearest_miss"] == {
+        "changes": [
+            {"feature": c.feature, "from": c.before, "to": c.after, "text": c.text} for c in plan.nearest_miss.changes
+        ],
+        "probability": plan.nearest_miss.probability,
+    }
+
+
+def test_no_nearest_miss_is_null(plans: Path) -> None:
+    label = lw.RecoursePlans.from_json(plans).summary.index[0]
+    assert document(run("explain", plans, "-p", label, "--json"))["nearest_miss"] is None

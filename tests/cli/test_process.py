@@ -107,3 +107,29 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
             progress(0.5)
             progress(1.0)
         assert ("finding options" in shown.getvalue()) is terminal
+
+
+NOISY = """\
+import os
+from bank_rule import approve as quiet
+print("loaded")
+
+def approve(frame):
+    print("asked in Python")
+    os.write(1, b"asked below Python\\n")
+    return quiet(frame)
+"""
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_model_that_prints_does_not_spoil_the_json(bank: Path, tmp_path: Path, many: bool) -> None:
+    """Nor does one that is asked in processes that work for us."""
+    for name, text in (("noisy.py", NOISY), ("bank_rule.py", (bank / "bank_rule.py").read_text())):
+        (tmp_path / name).write_text(text)
+    people = ["--people", str(bank / "people.parquet")] if many else []
+    out = ["--out", "plans", "--workers", "2"] if many else ["--out", "plans.json"]
+    command = [*files(bank, "noisy:approve"), *people, *out, *SMALL, "--json"]
+    done = run(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["summary"]["people"] == 12
+    assert all(line in done.stderr for line in ("loaded", "asked in Python", "asked below Python"))

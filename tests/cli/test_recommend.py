@@ -301,3 +301,20 @@ def test_help_has_examples_and_exit_codes(bank: Path) -> None:
         assert "leastways" in said
         if command != ["schema"]:
             assert "Exit codes" in said
+
+
+def test_training_may_have_columns_that_are_no_features(bank: Path, tmp_path: Path) -> None:
+    """A customer's number, say: it changes nothing."""
+    train = table(bank / "train.csv")
+    train.assign(customer=range(len(train)), note="x")[["note", *train.columns, "customer"]].to_csv(
+        tmp_path / "wide.csv", index=False
+    )
+    assert recommend(bank, tmp_path / "plans.json").exit_code == 0
+    assert recommend(bank, tmp_path / "wide.json", data=str(tmp_path / "wide.csv")).exit_code == 0
+    assert (tmp_path / "wide.json").read_bytes() == (tmp_path / "plans.json").read_bytes()
+
+
+def test_what_an_unserved_cost_function_counts(bank: Path, tmp_path: Path) -> None:
+    recommend(bank, tmp_path / "plans.json", "--uncovered-cost", 3, "--n-costs", 30)
+    settings = lw.RecoursePlans.from_json(tmp_path / "plans.json").settings
+    assert (settings["uncovered_cost"], settings["n_costs"]) == (3, 30)

@@ -25,6 +25,10 @@ NO_FILES: dict[str, str] = {}
         ({"model": "bank_rule:aprove"}, [], "Did you mean 'approve'"),
         (NO_FILES, ["--method", "colls"], "Did you mean 'cols'"),
         (NO_FILES, ["--distribution", "linaer"], "linear"),
+        (NO_FILES, ["--distribution", "perc"], "--distribution must be one of mix, linear, percentile, not 'perc'"),
+        (NO_FILES, ["--uncovered-cost", "-1"], "--uncovered-cost must be a number"),
+        (NO_FILES, ["--n-costs", "0"], "--n-costs must be a whole number"),
+        (NO_FILES, ["--costs", "0"], "--n-costs must be a whole number"),
         (NO_FILES, ["--editable", "hours-weak"], "Did you mean 'hours-week'"),
         (NO_FILES, ["--score", "hours-week=0.5", "--score", "age=0.4"], "sum to 0.9"),
         (NO_FILES, ["--score", "hours-week"], "write FEATURE=VALUE"),
@@ -43,7 +47,8 @@ NO_FILES: dict[str, str] = {}
         (NO_FILES, ["--index", "idd"], "Did you mean 'id'"),
         (NO_FILES, ["--options", "many"], "--options"),
         (NO_FILES, ["--objective", "satisfied"], "Did you mean 'satisfaction'"),
-        (NO_FILES, ["--satisfied-below", "-1"], "satisfied_below must be a number"),
+        (NO_FILES, ["--satisfied-below", "-1"], "--satisfied-below must be a number"),
+        (NO_FILES, ["--satisfied-below", "nan"], "--satisfied-below must be a number"),
         (NO_FILES, ["--time-limit", "-5"], "--time-limit must be a number"),
         (NO_FILES, ["--time-limit", "soon"], "--time-limit"),
         (NO_FILES, ["--distill", "-1"], "distill must be a whole number of 0 or more"),
@@ -82,6 +87,26 @@ def test_a_number_column_with_text_in_training(bank: Path, tmp_path: Path) -> No
     result = recommend(bank, tmp_path / "plans.json", data=str(tmp_path / "train.csv"))
     assert result.exit_code == 2
     assert "row 2, column 'age': 'old' is not a number" in result.stderr
+
+
+def test_people_with_a_column_too_many(bank: Path, tmp_path: Path) -> None:
+    rows = (bank / "people.csv").read_text()
+    (tmp_path / "crowd.csv").write_text(rows)
+    result = recommend(bank, tmp_path / "plans.json", people=str(tmp_path / "crowd.csv"))
+    assert result.exit_code == 2
+    assert "crowd.csv': unknown columns: 'id'" in result.stderr
+    assert "If a column labels people, name it: --index." in result.stderr
+
+
+def test_a_column_that_training_lacks(bank: Path, tmp_path: Path) -> None:
+    """The file is named: there are two."""
+    text = (bank / "train.csv").read_text().replace("hours-week", "hours-weeks", 1)
+    (tmp_path / "other.csv").write_text(text)
+    result = recommend(bank, tmp_path / "plans.json", data=str(tmp_path / "other.csv"))
+    assert result.exit_code == 2
+    assert (
+        "other.csv': missing columns: 'hours-week'. Did you mean 'hours-weeks'? The schema has: 'age'" in result.stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from leastways.schema import Schema
+from leastways.schema import AtMost, Schema
 from tests.cli.bank import document, run
 
 
@@ -74,3 +75,55 @@ def test_from_file_to_schema_and_back(tmp_path: Path) -> None:
     assert frame["code"].tolist() == ["007", "010", "007"]
     assert frame["n"].isna().tolist() == [False, True, True]
     schema.validate(frame[:1])
+
+
+@pytest.fixture
+def customers(bank: Path, tmp_path: Path) -> Path:
+    """The training table as it comes out of a bank: with a customer number and the day of the application."""
+    train = pd.read_csv(bank / "train.csv")
+    days = [str(day) for day in pd.date_range("2020-01-01", periods=len(train)).date]
+    names = [f"c-{n}" for n in range(len(train))]
+    wide = pd.concat([train] * 2).assign(customer=[*names, *(n + "b" for n in names)], day=days * 2)
+    wide.to_csv(tmp_path / "customers.csv", index=False)
+    return tmp_path / "customers.csv"
+
+
+def test_columns_that_are_no_features_are_all_named_and_can_be_dropped(customers: Path, tmp_path: Path) -> None:
+    arguments = ["schema", "infer", customers, "-t", "approved", "-o", tmp_path / "s.yaml"]
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "column 'customer' has 400 different values" in result.stderr
+    assert "Drop it (--drop), or group it" in result.stderr
+    assert "column 'day' holds dates; turn it into a number (days, years) or drop it (--drop)." in result.stderr
+    for more in (["--drop", "customer", "--drop", "day"], ["--index", "customer", "--drop", "day"]):
+        assert run(*arguments, *more, "--force").exit_code == 0
+        assert Schema.from_yaml(tmp_path / "s.yaml").names == ("age", "hours-week", "job title")
+
+
+def test_the_index_may_be_dropped_too(customers: Path, tmp_path: Path) -> None:
+    pd.read_csv(customers).drop(columns="day").set_index("customer").to_parquet(tmp_path / "t.parquet")
+    arguments = ["schema", "infer", tmp_path / "t.parquet", "-t", "approved", "-o", tmp_path / "s.yaml"]
+    assert run(*arguments, "--drop", "customer").exit_code == 0
+    assert "customer" not in Schema.from_yaml(tmp_path / "s.yaml").names
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("custommer", "customers.csv' has no column 'custommer' to drop. Did you mean 'customer'?"),
+        ("approved", "--drop 'approved' is the target"),
+    ],
+)
+def test_what_cannot_be_dropped(customers: Path, tmp_path: Path, name: str, message: str) -> None:
+    result = run("schema", "infer", customers, "-t", "approved", "-o", tmp_path / "s.yaml", "--drop", name)
+    assert result.exit_code == 2
+    assert message in result.stderr.replace("\n", "")
+
+
+def test_how_to_keep_options_short(bank: Path, tmp_path: Path) -> None:
+    """What is said at the end can be done: the line makes a schema with that rule."""
+    out = tmp_path / "schema.yaml"
+    said = run("schema", "infer", bank / "train.csv", "-t", "approved", "-o", out).stdout
+    line = said[said.index("`rules") + 1 : said.rindex("`")]
+    out.write_text(out.read_text().replace("rules: []", line))
+    assert Schema.from_yaml(out).rules == (AtMost(3),)

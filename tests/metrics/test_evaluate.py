@@ -184,3 +184,92 @@ def test_mistakes_are_named(people: Any, settings: Any, error: type[Exception], 
 def test_bad_data_for_the_percentiles(data: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         simulate_people(PEOPLE, SCHEMA, data)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((None, TRUTH), "plans must be RecoursePlans, not NoneType"),
+        ((PLANS, PLANS), "truth must be what simulate_people returns, not RecoursePlans"),
+        ((PLANS, TRUTH, np.nan), "k must be a number from 0 to 1000000.0, not nan"),
+        ((PLANS, TRUTH, -1), "k must be a number from 0 to 1000000.0, not -1"),
+        ((PLANS, TRUTH, "a"), "k must be a number from 0 to 1000000.0, not 'a'"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: Any, message: str) -> None:
+    for measure in (evaluate, evaluate_people):
+        with pytest.raises(SettingError, match=message):
+            measure(*arguments)
+
+
+def test_a_schema_must_be_one() -> None:
+    with pytest.raises(SettingError, match="schema must be a leastways Schema, not NoneType"):
+        simulate_people(PEOPLE, None, TRAIN)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("moved", "message"),
+    [
+        ({"hours": 3}, "the simulated person 'x' is in another state: 'hours' is 3 there, 0 here"),
+        ({"debt": 0.5}, "'debt' is 0.5 there, 0.0 here"),
+        ({"job": "b"}, "'job' is 'b' there, 'a' here"),
+    ],
+)
+def test_people_must_be_in_the_same_state(moved: dict[str, Any], message: str) -> None:
+    """The same labels and other values: the hidden functions are of other people."""
+    others = PEOPLE.copy()
+    for name, value in moved.items():
+        others.loc["x", name] = value
+    with pytest.raises(DataError, match=message):
+        evaluate(PLANS, simulate_people(others, SCHEMA, TRAIN))
+    unsolved = made([], ["none_found", "invalid_input", "none_found", "already_positive"])
+    assert evaluate(unsolved, simulate_people(others, SCHEMA, TRAIN))["people"].item() == 2  # x does not count
+
+
+def test_missing_values_are_equal() -> None:
+    train = TRAIN.assign(debt=[0.0, np.nan], job=pd.Series(["a", np.nan], dtype=object))
+    schema = Schema.infer(train).update(debt={"max": 4.0})
+    people = pd.DataFrame({"hours": 0, "debt": np.nan, "job": pd.Series([np.nan] * 2, dtype=object)}, index=[0, 1])
+    plans = Recourse(lambda f: (f["hours"] > 6).to_numpy(float), schema, budget=20, n_options=2, n_costs=20).fit(train)
+    truth = simulate_people(people, schema, train)
+    assert evaluate(plans.recommend(people), truth)["people"].item() == 2
+    with pytest.raises(DataError, match=r"'debt' is None there, 0\.0 here"):
+        evaluate(plans.recommend(people.assign(debt=0.0)), truth)
+
+
+GIVEN = Preferences(ranges={"hours": (2, 8)}, costs={"job": {"a": 0.0, "b": 0.3}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        GIVEN,
+        Preferences(ranges={"hours": (2, 8)}),
+        Preferences(editable=["hours", "job"], costs={"job": {"b": 0.3}}, alpha=0.5),
+        Preferences(scores={"hours": 0.25, "debt": 0.75}, costs={"job": {"b": 0.3}}),
+        {"x": GIVEN, "z": Preferences(editable=["debt"])},
+    ],
+)
+def test_what_was_given_is_part_of_the_hidden_preferences(given: Any) -> None:
+    """Fed back, they are the same function: all of it, for every change there is."""
+    truth = hidden(PEOPLE, preferences=given)
+    whole = truth.preferences
+    for label, said in whole.items():
+        one = given if isinstance(given, Preferences) else given.get(label, Preferences())
+        assert (said.ranges, said.costs) == (one.ranges, one.costs)
+        said.check(SCHEMA)
+    every = [(p, h, d, j) for p in PEOPLE.index for h in range(11) for d in (0.0, 1.0, 4.0) for j in "ab"]
+    again = hidden(PEOPLE, preferences=whole)
+    plans = made(every)
+    assert np.isfinite(truth.option_costs(plans)).sum() > len(PEOPLE)
+    np.testing.assert_array_equal(again.option_costs(plans), truth.option_costs(plans))
+
+
+def test_scores_given_for_what_a_person_lacks_stay_whole() -> None:
+    train = TRAIN.assign(debt=[0.0, np.nan])
+    schema = Schema.infer(train).update(debt={"max": 4.0})
+    given = Preferences(scores={"hours": 0.25, "debt": 0.75})
+    people = PEOPLE.assign(debt=[np.nan, 0.0, 0.0, 0.0])
+    truth = simulate_people(people, schema, train, preferences=given)
+    assert truth.preferences["w"].scores == given.scores  # else they would not sum to 1
+    truth.preferences["w"].check(schema)

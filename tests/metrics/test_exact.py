@@ -154,3 +154,8 @@ def test_a_model_that_fails() -> None:
     assert table["bound"].iloc[1] <= table["cost"].iloc[0]
     with pytest.raises(lw.ModelError, match="nan"):
         lw.oracle(picky, SCHEMA, people.tail(1), truth)
+
+
+def test_many_need_hidden_functions() -> None:
+    with pytest.raises(lw.SettingError, match="truth must be what simulate_people returns, not DataFrame"):
+        oracle_people(model, pd.DataFrame([ANN]))  # type: ignore[arg-type]

@@ -24,6 +24,13 @@ def test_shares_and_mean_of_costs() -> None:
     assert metrics.population_average_cost(COSTS) == pytest.approx(0.95)
 
 
+def test_lists_will_do() -> None:
+    costs = [0.1, 2.0, float("inf")]
+    assert metrics.fraction_satisfied(costs) == 1 / 3
+    assert metrics.coverage(costs) == 2 / 3
+    assert metrics.population_average_cost(costs) == pytest.approx(1.05)
+
+
 def test_distances() -> None:
     # option 1: 0.5 of a range; option 2: 0.5 of a range and another category; over three features
     assert metrics.proximity(STATE, OPTIONS, SPAN) == pytest.approx(1 - (0.5 / 3 + 1.5 / 3) / 2)
@@ -47,6 +54,9 @@ def test_diversity_is_the_mean_over_pairs() -> None:
         metrics.proximity(STATE, OPTIONS[:0], SPAN),
         metrics.sparsity(STATE, OPTIONS[:0]),
         metrics.diversity(OPTIONS[:1], SPAN),
+        metrics.validity(0, 0),
+        metrics.fraction_satisfied([]),
+        metrics.population_average_cost([]),
         metrics.disparate_impact_ratio(0.5, 0.0),
         metrics.disparate_impact_ratio(0.5, float("nan")),
         metrics.disparate_impact_ratio(float("nan"), 0.5),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -99,6 +101,10 @@ def test_target_and_order_of_columns() -> None:
         (pd.DataFrame({"x": [[1]]}), None, r"column 'x' holds \[1\] \(list\)"),
         (pd.DataFrame({"x": pd.cut([1.0, 2.0], 2)}), None, "column 'x' holds Interval"),
         (pd.DataFrame({"x": pd.to_datetime(["2020-01-01"])}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": ["2020-01-01", "2021-12-31", None]}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": ["2020-01-01T10:20:30.5Z", "2020-01-01 10:20"]}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": [date(2020, 1, 1)]}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": [Decimal("1.50")]}), None, r"holds Decimal\('1.50'\) .* into numbers: .astype\(float\)"),
         (pd.DataFrame({"x": [str(i) for i in range(201)]}), None, "column 'x' has 201 different values"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), None, "columns occur twice: 'x'"),
         (pd.DataFrame([[1, 2]]), None, "column names must be text; got 0, 1"),
@@ -119,3 +125,29 @@ def test_nothing_to_infer_from(frame: Any) -> None:
 def test_numpy_scalars_in_an_object_column_become_plain_values() -> None:
     feature = infer(np.array([np.int64(2), np.str_("a")], dtype=object), object)
     assert [type(v) for v in feature.values] == [int, str]
+
+
+def test_all_faults_are_named_at_once() -> None:
+    frame = pd.DataFrame({"day": ["2020-01-01", "2020-01-02"], "n": [1, 2], "far": [np.inf, 1.0], "none": [None] * 2})
+    with pytest.raises(SchemaError) as caught:
+        Schema.infer(frame)
+    assert str(caught.value).splitlines() == [
+        "column 'day' holds dates; turn it into a number (days, years) or drop it.",
+        "column 'far' holds infinite values; drop those rows or cap them.",
+        "column 'none' has no values.",
+    ]
+
+
+def test_what_is_no_date_stays_a_category() -> None:
+    assert infer(["2020-01-01", "never"]).values == ("2020-01-01", "never")
+    assert infer(["2020-01", "1-2-3"]).kind == "category"
+    assert infer(["2020-01-01", "2020-01-01"]).values == ("2020-01-01",)  # one label alone, which nobody can change
+
+
+def test_decimals_of_arrow() -> None:
+    pa = pytest.importorskip("pyarrow")
+    message = r"Turn the column into numbers: \.astype\(float\)"
+    with pytest.raises(SchemaError, match=r"column 'x' holds Decimal\('1.50'\) \(Decimal\).*" + message):
+        infer([Decimal("1.50"), None], pd.ArrowDtype(pa.decimal128(10, 2)))
+    with pytest.raises(SchemaError, match=message):
+        Feature("x", "real", (1.0,), dtype="decimal128(10, 2)[pyarrow]")

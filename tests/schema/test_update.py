@@ -37,6 +37,9 @@ SCHEMA = Schema.infer(TABLE)
         ("age", {"min": 18, "max": 20}, "values", (18, 19, 20)),
         ("age", {"step": 5}, "values", (20, 25, 30)),
         ("age", {"step": 4}, "values", (20, 24, 28, 30)),  # the largest is always a point
+        ("age", {"step": 7}, "values", (20, 21, 28, 30)),  # so is the smallest, and between them multiples of the step
+        ("age", {"step": 7, "min": 20}, "values", (20, 27, 30)),  # from a smallest that is given in its steps
+        ("age", {"step": 70}, "values", (20, 30)),
         ("age", {"grid": [30, 20, 22]}, "values", (20, 22, 30)),
         ("age", {"label": "years of age"}, "wording", "years of age"),
         ("debt", {"unit": "€"}, "unit", "€"),
@@ -152,3 +155,34 @@ def test_a_stepped_grid_has_both_ends_and_even_steps(low: int, span: int, step: 
     assert len(grid) == -(-span // step) + 1
     np.testing.assert_allclose(np.diff(grid)[:-1], step * scale, rtol=1e-6)
     assert (np.diff(grid) > 0).all()
+
+
+def test_a_step_names_multiples() -> None:
+    schema = Schema.infer(pd.DataFrame({"dti": [0.004, 0.137, 0.3]})).update(dti={"step": 0.01})
+    assert schema.features[0].values == (0.004, *(k / 100 for k in range(1, 31)))
+    below = Schema.infer(pd.DataFrame({"x": [-7, 3]})).update(x={"step": 5})
+    assert below.features[0].values == (-7, -5, 0, 3)
+    assert Schema.from_yaml(schema.to_yaml()) == schema
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5),
+    st.sampled_from([0.01, 0.1, 0.25, 3, 1000]),
+    st.sampled_from(["float64", "float32"]),
+)
+def test_a_step_keeps_the_ends(values: list[float], step: float, dtype: str) -> None:
+    """Limits stay as they were, and all between them are multiples of the step."""
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
+    if np.ptp(frame["x"]) / step > 10_000:
+        return
+    schema = Schema.infer(frame)
+    try:
+        stepped = schema.update(x={"step": step})
+    except SchemaError as error:
+        assert "too coarse" in str(error)  # noqa: PT017
+        return
+    stepped.validate(frame)
+    grid = stepped.features[0].array
+    assert (grid[0], grid[-1]) == (schema.features[0].array[0], schema.features[0].array[-1])
+    times = grid[1:-1] / step
+    assert (np.abs(times - np.round(times)) < 1e-6 * np.maximum(1, np.abs(times))).all()

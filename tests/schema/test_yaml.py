@@ -76,6 +76,11 @@ def test_reading_a_file_written_by_hand(tmp_path: Path) -> None:
         ("unit: k€", "unit: 5", ["feature 'debt': 'unit' must be a text, not 5"]),
         ("min: 18, max: 60", "min: 18", ["feature 'age': give 'grid', or 'min' and 'max'"]),
         ("min: 18, max: 60", "min: 18, max: 60, grid: [18, 60]", ["feature 'age': give only one of grid, min, max"]),
+        (
+            "min: 18, max: 60",
+            "grid: [18, 60], step: 2",
+            ["give only one of grid, step. To have steps, delete grid and write min, max and step."],
+        ),
         ("min: 18, max: 60", "grid: 18", ["feature 'age': 'grid' must be a list, not 18"]),
         ("values: [cook", "min: 1, max: 2, unit: [cook", ["feature 'job'", "'unit' must be a text"]),
         ('category, values: [cook, nurse, "no"]', "category, min: 1, max: 2", ["feature 'job'", "under 'values'"]),

@@ -41,6 +41,19 @@ def test_an_answer_is_the_library_s_own_and_is_recorded(service: Service, client
     assert counts(service)["answers"] == 1
 
 
+def test_who_gets_nothing_is_told_how_near_they_came(client: Client, recourse: Recourse) -> None:
+    plans = recourse.recommend(frame(states()), Preferences(editable=["job"]))
+    place = next(place for place, plan in enumerate(plans) if plan.nearest_miss is not None)
+    miss = plans[plans.summary.index[place]].nearest_miss
+    assert miss is not None
+    (one,) = client.apply({"state": states()[place], "preferences": {"editable": ["job"]}}).json()["answers"]
+    assert one["options"] == []
+    assert one["nearest_miss"]["probability"] == miss.probability
+    assert [c["to"] for c in one["nearest_miss"]["changes"]] == [c.after for c in miss.changes]
+    (other,) = client.apply({"state": states(1)[0]}).json()["answers"]
+    assert other["nearest_miss"] is None
+
+
 def test_the_token_is_not_in_the_database(service: Service, client: Client) -> None:
     from sqlalchemy import select
 

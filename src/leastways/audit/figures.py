@@ -123,7 +123,7 @@ def _hidden_costs(plans: RecoursePlans, truth: SimulatedPeople, refused: NDArray
         )
     if plans.schema != truth.schema:
         raise DataError("plans and simulated people have different schemas; use the same one for both.")
-    truth.places(plans.summary.index[refused])  # raises where one of them is unknown
+    truth.check_states(plans.people.iloc[refused])
     return truth.min_costs(plans)[refused]
 
 

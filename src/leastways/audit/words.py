@@ -145,12 +145,27 @@ def text_of(audit: Audit) -> str:
         lines += ["", f"By {grouping} (reference: {reference}, {people:,} refused people)"]
         rows = audit.ratios[audit.ratios.index.get_level_values("grouping") == grouping]
         rows = rows[rows.index.get_level_values("metric").isin(TOLD) & (rows["note"] != REFERENCE)]
-        lines += _bullets(comparison(audit, keys, row).removeprefix(f"{grouping}, ") for keys, row in _records(rows))
+        refused = audit.grouping(grouping)["refused"]
+        nobody = rows.index.get_level_values("group").isin(refused.index[refused == 0])
+        few = (rows["note"] == TOO_FEW) | nobody
+        told = (comparison(audit, keys, row).removeprefix(f"{grouping}, ") for keys, row in _records(rows[~few]))
+        lines += _bullets([*told, *_too_few(audit, rows[few])])
     if audit.oracle is not None:
         lines += ["", "The model's part and the search's, in percentage points", *_bullets(separation(audit))]
     if audit.warnings:
         lines += ["", "Mind", *_bullets(audit.warnings)]
     return "\n".join(lines)
+
+
+def _too_few(audit: Audit, rows: pd.DataFrame) -> list[str]:
+    """Name groups of whom nothing can be said, all in one line; with the measures, where others can be spoken of."""
+    by_group: dict[str, list[str]] = {}
+    for _, group, metric in rows.index.tolist():
+        by_group.setdefault(group, []).append(measure_name(audit, metric))
+    names = [
+        group if len(metrics) == len(TOLD) else f"{group} ({', '.join(metrics)})" for group, metrics in by_group.items()
+    ]
+    return [f"{TOO_FEW} to compare: {cut(names)}."] if names else []
 
 
 def _bullets(lines: Iterable[str]) -> list[str]:

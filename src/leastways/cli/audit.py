@@ -10,7 +10,7 @@ import typer
 
 from leastways.cli.exits import errors_shown
 from leastways.cli.plans import SAMPLE, PlansPath, of_a_sample, read_sample
-from leastways.cli.screen import JsonFlag, print_json, progress_bar, screen
+from leastways.cli.screen import JsonFlag, print_json, progress_bar, screen, stdout_aside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,6 +185,7 @@ def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, see
     ]
 
 
+@stdout_aside()
 def _oracles(
     plans: RecoursePlans, truths: list[SimulatedPeople], name: str, trust: bool, rows: int
 ) -> list[pd.DataFrame]:

@@ -42,7 +42,7 @@ def demo(
     Prints the plans of three of them and a summary of all, and writes
     report.html (a page with pictures) and plans.json into a folder.
     The data are synthetic and made on the spot: nothing is downloaded.
-    The first run takes up to a minute longer: the search is then
+    The first run takes one to two minutes longer: the search is then
     compiled for this machine.
 
     With --serve it writes nothing, but opens the pages that refused

@@ -50,10 +50,14 @@ _OPTIONS = {
     r"pass trust=True": "give --trust (in a service's file: trust: true)",
     r"go into groups": "go into --groups",
     r"Pass threshold=(\d[\d.]*\d)": r"Give --threshold \1 (in a service's file: threshold: \1)",
+    r"\b([Dd]rop it)\b": r"\1 (--drop)",
+    r"(?<![.\w-])costs must be a CostDistribution or one of": "--distribution must be one of",
     r"\bmethod=\"([^\"]+)\"": r"--method \1",
     r"(?<![.\w])random_state\b": "--seed",
     r"(?<![.\w])n_options\b": "--options",
-    r"(?<![.\w])n_costs\b": "--costs",
+    r"(?<![.\w])n_costs\b": "--n-costs",
+    r"(?<![.\w])satisfied_below\b": "--satisfied-below",
+    r"(?<![.\w])uncovered_cost\b": "--uncovered-cost",
     r"(?<![.\w])time_limit\b": "--time-limit",
 }
 

@@ -14,7 +14,7 @@ import typer
 
 from leastways.cli.exits import INTERRUPTED, SOME_FAILED
 from leastways.cli.plans import SAMPLE, of_a_sample, read_sample
-from leastways.cli.screen import notes, people_bar, print_json, progress_bar, screen
+from leastways.cli.screen import notes, people_bar, print_json, progress_bar, screen, stdout_aside
 from leastways.errors import SettingError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Many:
         from leastways.population.prints import file_print
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
-        with _terminated_as_interrupted(), people_bar("finding options") as progress:
+        with _terminated_as_interrupted(), stdout_aside(), people_bar("finding options") as progress:
             try:
                 result = recommend_files(
                     recourse,

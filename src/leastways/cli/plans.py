@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from leastways.audit import Audit
     from leastways.plans import RecoursePlans
 
+_TABLES = (".csv", ".parquet", ".pq")
 SAMPLE = 20_000  # people of a large run whom an audit looks at unless told otherwise
 
 PlansPath: TypeAlias = Annotated[
@@ -21,21 +22,29 @@ PlansPath: TypeAlias = Annotated[
 
 def read_one(path: Path, person: str) -> RecoursePlans:
     """Read the plans that hold a person's: of a folder, theirs alone."""
-    from leastways.plans import RecoursePlans
-
     if not path.is_dir():
-        return RecoursePlans.from_json(path)
+        return _from_file(path, "explain")
     from leastways.population import read_plans
 
     return read_plans(path, [person])
 
 
-def read_sample(path: Path, sample: int, seed: int) -> tuple[RecoursePlans, int]:
-    """Read plans, of a folder at most so many, drawn at random; and return how many people there are."""
+def _from_file(path: Path, command: str) -> RecoursePlans:
+    from leastways.errors import DataError
     from leastways.plans import RecoursePlans
 
+    if path.is_file() and path.suffix.lower() in _TABLES:
+        raise DataError(
+            f"{str(path)!r} holds a table of options, not all of the plans: {command} reads the .json that recommend "
+            "wrote (or its folder)."
+        )
+    return RecoursePlans.from_json(path)
+
+
+def read_sample(path: Path, sample: int, seed: int) -> tuple[RecoursePlans, int]:
+    """Read plans, of a folder at most so many, drawn at random; and return how many people there are."""
     if not path.is_dir():
-        plans = RecoursePlans.from_json(path)
+        plans = _from_file(path, "audit")
         return plans, len(plans)
     from leastways.population import read_plans
     from leastways.population.folder import read_manifest

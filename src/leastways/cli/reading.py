@@ -1,5 +1,5 @@
 """Tables from files, as every command reads them. The reading itself is in `datasets`: the server reads them too."""
 
-from leastways.datasets.tables import read_table, read_training
+from leastways.datasets.tables import read_people, read_table, read_training
 
-__all__ = ["read_table", "read_training"]
+__all__ = ["read_people", "read_table", "read_training"]

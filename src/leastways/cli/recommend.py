@@ -10,11 +10,15 @@ import typer
 
 from leastways.cli import recommend_options as of
 from leastways.cli.exits import SOME_FAILED, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, progress_bar, screen
+from leastways.cli.screen import JsonFlag, notes, print_json, progress_bar, screen, stdout_aside
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from leastways.cli.writing import Target
+    from leastways.costs import Preferences
     from leastways.plans import RecoursePlans
+    from leastways.recourse import Recourse
 
 
 def recommend(
@@ -34,7 +38,8 @@ def recommend(
     distill: of.Distill = 0,
     objective: of.Objective = "emc",
     satisfied_below: of.SatisfiedBelow = 1.0,
-    costs: of.Costs = 1000,
+    n_costs: of.Costs = 1000,
+    uncovered_cost: of.UncoveredCost = 1.5,
     distribution: of.Distribution = "mix",
     seed: of.Seed = 0,
     target: of.YesLabel = "1",
@@ -86,7 +91,7 @@ def recommend(
     """
     with errors_shown(as_json):
         from leastways.cli.many import Many
-        from leastways.cli.reading import read_table, read_training
+        from leastways.cli.reading import read_people, read_training
         from leastways.cli.wishes import preferences, target_label
         from leastways.models import load_model
         from leastways.recourse import Recourse
@@ -99,17 +104,19 @@ def recommend(
         places = [] if many.wanted else _places(out, report, force, [schema, data, people, Path(model)])
         table = Schema.from_yaml(schema)
         said = preferences(table, editable or (), score or (), alpha, accepted or ())
-        judge = load_model(model, trust=trust)
+        with stdout_aside():
+            judge = load_model(model, trust=trust)
         train = read_training(data, table)
         many.check_groups(train, table)
-        crowd = None if many.wanted else read_table(people, table, index)
+        crowd = None if many.wanted else read_people(people, table, index)
         recourse = Recourse(
             judge,
             table,
             method=method,
             n_options=options,
             budget=budget,
-            n_costs=costs,
+            n_costs=n_costs,
+            uncovered_cost=uncovered_cost,
             target=target_label(target, judge, train, table.target),
             threshold=threshold,
             costs=distribution,
@@ -117,17 +124,26 @@ def recommend(
             satisfied_below=satisfied_below,
             time_limit=None if many.wanted else time_limit,
             random_state=seed,
-        ).fit(train, distill=distill)
+        )
+        with stdout_aside():
+            recourse.fit(train, distill=distill)
         if crowd is None:
             many.run(recourse, said, model, as_json)
             return
-        with progress_bar(f"finding options for {len(crowd)} people") as progress:
-            plans = recourse.recommend(crowd, said, progress=progress)
-        if certify:
-            with progress_bar(f"finding bounds for {len(crowd)} people") as progress:
-                plans = recourse.certify(plans, preferences=said, progress=progress)
+        plans = _found(recourse, crowd, said, certify)
         _write(plans, places)
         _show(plans, places, as_json)
+
+
+@stdout_aside()
+def _found(recourse: Recourse, crowd: pd.DataFrame, said: Preferences | None, certify: bool) -> RecoursePlans:
+    """Search, and prove how good that is where it is wanted."""
+    with progress_bar(f"finding options for {len(crowd)} people") as progress:
+        plans = recourse.recommend(crowd, said, progress=progress)
+    if certify:
+        with progress_bar(f"finding bounds for {len(crowd)} people") as progress:
+            plans = recourse.certify(plans, preferences=said, progress=progress)
+    return plans
 
 
 def _places(out: Path, report: Path | None, force: bool, inputs: Sequence[Path]) -> list[Target]:

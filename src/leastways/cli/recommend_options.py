@@ -60,13 +60,21 @@ Method: TypeAlias = Annotated[
 ]
 Options: TypeAlias = Annotated[int, _search("Options per person, at most.")]
 Budget: TypeAlias = Annotated[int, _search("Rows per person that the model is asked about, at most.")]
-Costs: TypeAlias = Annotated[int, _search("Cost functions drawn per person.")]
+Costs: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--n-costs", "--costs", help="Cost functions drawn per person (n_costs in Python).", rich_help_panel=_SEARCH
+    ),
+]
 Objective: TypeAlias = Annotated[
     str,
     _search("What a set of options is chosen by: emc (expected least cost) or satisfaction (share served cheaply)."),
 ]
 SatisfiedBelow: TypeAlias = Annotated[
     float, _search("With --objective satisfaction: an option serves a cost function under which it costs less.")
+]
+UncoveredCost: TypeAlias = Annotated[
+    float, _search("What a cost function that no option serves counts in the objective.")
 ]
 TimeLimit: TypeAlias = Annotated[
     float | None,

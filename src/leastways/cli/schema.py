@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ from leastways.cli.exits import MEANINGS, errors_shown
 from leastways.cli.screen import JsonFlag, print_json, screen
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from leastways.schema import Feature, Schema
 
 schema_app = typer.Typer(no_args_is_help=True)
@@ -31,6 +34,12 @@ def infer(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The training table: .csv or .parquet.")],
     target: Annotated[str, typer.Option("--target", "-t", help="The column that the model predicts.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The schema file to write.")] = Path("schema.yaml"),
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Leave this column out, as the model does. Repeat it.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the people's labels, which is no feature.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -43,6 +52,8 @@ def infer(
     Examples:
       leastways schema infer train.csv --target approved -o schema.yaml
       leastways schema infer train.parquet -t approved --force --json
+      leastways schema infer train.csv -t approved --index customer \\
+          --drop branch --drop applied_on
     """
     with errors_shown(as_json):
         from leastways.cli.reading import read_table
@@ -50,12 +61,25 @@ def infer(
         from leastways.schema import Schema
 
         place = Target.check(out, (".yaml", ".yml"), force, [data])
-        schema = Schema.infer(read_table(data), target=target)
+        table = read_table(data, None, index)
+        schema = Schema.infer(table.drop(columns=_dropped(table, drop or (), target, data)), target=target)
         place.write(schema.to_yaml)
         if as_json:
             print_json(_as_dict(schema, out))
         else:
             _show(schema, out)
+
+
+def _dropped(table: pd.DataFrame, names: Sequence[str], target: str, data: Path) -> list[str]:
+    """Return the columns to leave out. The index may be named too: it is no column any more."""
+    from leastways.errors import SettingError, nearest
+
+    for name in names:
+        if name == target:
+            raise SettingError(f"--drop {name!r} is the target.")
+        if name not in table.columns and name != table.index.name:
+            raise SettingError(f"{str(data)!r} has no column {name!r} to drop.{nearest(name, table.columns)}")
+    return [name for name in dict.fromkeys(names) if name in table.columns]
 
 
 def _show(schema: Schema, out: Path) -> None:
@@ -65,6 +89,7 @@ def _show(schema: Schema, out: Path) -> None:
 
     screen().print(schema_table(schema))
     screen().print(Text(f"Written to {out}. Next, edit it: say which features are fixed, or may only go up or down."))
+    screen().print(Text("To keep options short, end it with `rules: [{at_most: 3}]`: three changes at most."))
 
 
 def _as_dict(schema: Schema, out: Path) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -36,6 +36,37 @@ def _console(stderr: bool) -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _PIPE_WIDTH
     return console
+
+
+@contextmanager
+def stdout_aside() -> Iterator[None]:
+    """Send to stderr what a model prints while it is loaded or asked: results on stdout have no company.
+
+    Where stdout is a file of the system, that one is turned aside too: processes that work for us write to it.
+    """
+    ours, other = _file_number(sys.stdout), _file_number(sys.stderr)
+    with redirect_stdout(sys.stderr):
+        if ours is None or other is None:
+            yield
+            return
+        kept = os.dup(ours)
+        os.dup2(other, ours)
+        try:
+            yield
+        finally:
+            os.dup2(kept, ours)
+            os.close(kept)
+
+
+def _file_number(stream: TextIO | None) -> int | None:
+    """Return the number by which the system knows a stream, None where it does not; nothing is left unwritten."""
+    if stream is None:
+        return None
+    try:
+        stream.flush()
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None
 
 
 def print_json(data: dict[str, Any]) -> None:

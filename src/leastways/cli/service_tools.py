@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import MEANINGS, SOME_FAILED, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, screen
+from leastways.cli.screen import JsonFlag, notes, print_json, screen, stdout_aside
 from leastways.cli.serve import ConfigFile
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def replay(
 
         from leastways.server.replay import replay as once_more
 
-        with _database(config) as (settings, engine):
+        with _database(config) as (settings, engine), stdout_aside():
             result = once_more(settings, engine, answer)
         if as_json:
             print_json(vars(result))

@@ -18,6 +18,7 @@ from leastways._extras import require
 from leastways.datasets.columns import guessed_column, labels_column, typed_column
 from leastways.errors import DataError, listed, nearest
 from leastways.schema import Schema
+from leastways.schema.checks import check_columns
 
 CSV, PARQUET = (".csv",), (".parquet", ".pq")
 
@@ -40,12 +41,35 @@ def read_table(path: Path, schema: Schema | None = None, index: str | None = Non
     return frame
 
 
+def read_people(path: Path, schema: Schema, index: str | None = None) -> pd.DataFrame:
+    """Read people, whose columns must be the schema's: one that is not may be a slip. The error names the file."""
+    frame = read_table(path, schema, index)
+    try:
+        check_columns(frame, schema.features, schema.target)
+    except DataError as error:
+        labels = index is None and any(name not in schema.by_name for name in frame.columns)
+        hint = " If a column labels people, name it: --index." if labels else ""
+        raise DataError(f"{str(path)!r}: {error}{hint}") from error
+    return frame
+
+
 def read_training(path: Path, schema: Schema) -> pd.DataFrame:
-    """Read the table that costs are fitted on. Nobody's row is at stake here, so a number must be a number."""
+    """Read the table that costs are fitted on: the schema's columns and its target, whatever else the file has.
+
+    Nobody's row is at stake here, so a number must be a number.
+    """
     frame = read_table(path, schema)
+    known = [name for name in frame.columns if name in schema.by_name or name == schema.target]
+    missing = [name for name in schema.names if name not in frame.columns]
+    if missing:
+        hint = nearest(missing[0], [name for name in frame.columns if name not in known])
+        raise DataError(
+            f"{str(path)!r}: missing columns: {listed(missing)}.{hint} The schema has: {listed(schema.names, 40)}."
+        )
+    frame = frame[known]
     for feature in schema.features:
-        column = frame.get(feature.name)
-        if column is None or not feature.numeric or pd.api.types.is_numeric_dtype(column.dtype):
+        column = frame[feature.name]
+        if not feature.numeric or pd.api.types.is_numeric_dtype(column.dtype):
             continue
         for label, value in column.items():
             if isinstance(value, str):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from leastways.errors import DataError
+from leastways.costs.distribution import check_number
+from leastways.errors import DataError, SettingError
 from leastways.metrics import measures
 from leastways.metrics.people import SimulatedPeople
+from leastways.metrics.states import as_numbers
 from leastways.plans import RecoursePlans
-from leastways.schema import Schema
-from leastways.schema.codec import category_codes
 
 _UNSOLVED = ("already_positive", "invalid_input")
 
@@ -39,12 +38,13 @@ def evaluate(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0) -> pd
 
 def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0) -> pd.DataFrame:
     """Return the same measures per person: min_cost, satisfied, diversity, proximity, sparsity, validity."""
+    _check(plans, truth, k)
     if plans.schema != truth.schema:
         raise DataError("plans and simulated people have different schemas; use the same one for both.")
     judged = ~plans.summary["status"].isin(_UNSOLVED).to_numpy()
-    truth.places(plans.summary.index[judged])  # raises where one of them is unknown
+    truth.check_states(plans.people[judged])
     min_costs = truth.min_costs(plans)
-    present, options = (_as_numbers(plans.schema, frame) for frame in (plans.people, plans.options))
+    present, options = (as_numbers(plans.schema, frame) for frame in (plans.people, plans.options))
     places = plans.summary.index.get_indexer(pd.Index(plans.options["person"]))
     order = np.argsort(places, kind="stable")
     bounds = np.searchsorted(places[order], np.arange(len(plans) + 1))
@@ -68,14 +68,9 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
     return pd.DataFrame(table, plans.summary.index[judged], columns).astype({"satisfied": bool})
 
 
-def _as_numbers(schema: Schema, frame: pd.DataFrame) -> NDArray[np.float64]:
-    """Return states as numbers, [rows, F]: numbers as they are, places for categories (-1: unknown)."""
-    columns = []
-    for feature in schema.features:
-        column = frame[feature.name]
-        if feature.numeric:
-            numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-            columns.append(feature.as_held(numbers))
-        else:
-            columns.append(category_codes(feature, column).astype(np.float64))
-    return np.stack(columns, axis=1)
+def _check(plans: object, truth: object, k: object) -> None:
+    if not isinstance(plans, RecoursePlans):
+        raise SettingError(f"plans must be RecoursePlans, not {type(plans).__name__}.")
+    if not isinstance(truth, SimulatedPeople):
+        raise SettingError(f"truth must be what simulate_people returns, not {type(truth).__name__}.")
+    check_number("k", k, 0, 1e6)

@@ -119,7 +119,7 @@ def oracle(
     label, frame = _one_row(schema, person)
     encoded = schema.encode(frame)
     if isinstance(cost, SimulatedPeople):
-        place = _place(cost, schema, label, encoded)
+        place = _place(cost, schema, label, frame)
         samples = cost.samples.part(slice(place, place + 1))
         what, rules = searches_of(samples), samples.rules
     else:
@@ -185,6 +185,8 @@ def oracle_people(
     progress
         True for a progress bar, or a function that is called with the share done, from 0 to 1.
     """
+    if not isinstance(truth, SimulatedPeople):
+        raise SettingError(f"truth must be what simulate_people returns, not {type(truth).__name__}.")
     schema = truth.schema
     _check_limits(schema, max_cost, max_queries)
     meter = QueryMeter(as_model(model, target, threshold=threshold))
@@ -254,7 +256,7 @@ def _one_row(schema: Schema, person: object) -> tuple[Any, pd.DataFrame]:
     return label, check_columns(row.infer_objects(), schema.features, schema.target)
 
 
-def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: Encoded) -> int:
+def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: pd.DataFrame) -> int:
     """Find the person among the simulated ones, and make sure that it is the same state."""
     if truth.schema != schema:
         raise DataError("the simulated people have a different schema; use the same one for both.")
@@ -262,13 +264,5 @@ def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: Encoded) 
         known = truth.index.tolist()
         hint = " (give them a label: the index of a one-row DataFrame, or a Series' name)" if label is None else ""
         raise DataError(f"the simulated people have no {label!r}{hint}; known: {listed(known)}.{nearest(label, known)}")
-    place = int(truth.index.get_indexer(pd.Index([label]))[0])
-    other = truth.people.take(slice(place, place + 1))
-    one, two = ({n: value_or_none(c.iloc[0]) for n, c in schema.decode(x).items()} for x in (person, other))
-    differ = [name for name in schema.names if one[name] != two[name]]
-    if differ:
-        name = differ[0]
-        raise DataError(
-            f"the simulated person {label!r} is in another state: {name!r} is {two[name]!r} there, {one[name]!r} here."
-        )
-    return place
+    truth.check_states(person.set_axis(pd.Index([label]), axis=0))
+    return int(truth.index.get_indexer(pd.Index([label]))[0])

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Numbers = NDArray[np.float64]
 
 
-def fraction_satisfied(min_costs: Numbers, k: float = 1.0) -> float:
+def fraction_satisfied(min_costs: ArrayLike, k: float = 1.0) -> float:
     """FS@k: share of people whose cheapest option costs less than k."""
-    return float((min_costs < k).mean()) if len(min_costs) else float("nan")
+    costs = np.asarray(min_costs, dtype=np.float64)
+    return float((costs < k).mean()) if len(costs) else float("nan")
 
 
-def coverage(min_costs: Numbers) -> float:
+def coverage(min_costs: ArrayLike) -> float:
     """Cov: share of people with an option they can reach at all."""
-    return float(np.isfinite(min_costs).mean()) if len(min_costs) else float("nan")
+    costs = np.asarray(min_costs, dtype=np.float64)
+    return float(np.isfinite(costs).mean()) if len(costs) else float("nan")
 
 
-def population_average_cost(min_costs: Numbers) -> float:
+def population_average_cost(min_costs: ArrayLike) -> float:
     """PAC: mean cost of the cheapest option over the people who have one."""
-    covered = min_costs[np.isfinite(min_costs)]
+    costs = np.asarray(min_costs, dtype=np.float64)
+    covered = costs[np.isfinite(costs)]
     return float(covered.mean()) if len(covered) else float("nan")
 
 
@@ -52,8 +55,8 @@ def diversity(options: Numbers, span: Numbers) -> float:
 
 
 def validity(n_unique_valid: int, n_options: int) -> float:
-    """Val: unique valid options over options asked for."""
-    return n_unique_valid / n_options
+    """Val: unique valid options over options asked for; undefined where none were."""
+    return n_unique_valid / n_options if n_options else float("nan")
 
 
 def disparate_impact_ratio(group_1: float, group_0: float) -> float:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.plans.plans import RecoursePlan
+from leastways.plans.plans import NearestMiss, RecourseOption, RecoursePlan
 
 
 def plan_as_dict(plan: RecoursePlan) -> dict[str, Any]:
     """Return a plan as JSON can hold it: None for what is missing or undefined."""
+    miss = plan.nearest_miss
     return {
         "person": plan.person,
         "status": plan.status,
@@ -27,18 +28,22 @@ def plan_as_dict(plan: RecoursePlan) -> dict[str, Any]:
         "options": [
             {
                 "option": option.number,
-                "changes": [
-                    {"feature": c.feature, "from": _finite(c.before), "to": _finite(c.after), "text": c.text}
-                    for c in option.changes
-                ],
+                "changes": _changes(option),
                 "probability": _finite(option.probability),
                 "expected_cost": _finite(option.expected_cost),
                 "best_for": _finite(option.best_for),
             }
             for option in plan.options
         ],
+        "nearest_miss": None if miss is None else {"changes": _changes(miss), "probability": _finite(miss.probability)},
         "text": plan.to_text(),
     }
+
+
+def _changes(state: RecourseOption | NearestMiss) -> list[dict[str, Any]]:
+    return [
+        {"feature": c.feature, "from": _finite(c.before), "to": _finite(c.after), "text": c.text} for c in state.changes
+    ]
 
 
 def _finite(value: Any) -> Any:

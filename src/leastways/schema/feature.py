@@ -83,6 +83,8 @@ class Feature:
             dtype = self.column_dtype
         except TypeError as error:
             raise SchemaError(f"feature {self.name!r}: there is no dtype {self.dtype!r}.") from error
+        except NotImplementedError as error:  # pandas cannot make an Arrow decimal from its name
+            raise SchemaError(f"{where}. Turn the column into numbers: .astype(float).") from error
         is_text_or_bool = not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
         if self.numeric and self.dtype != "object" and is_text_or_bool:
             raise SchemaError(f"{where}, so it cannot be {self.kind}. Turn the column into numbers first.")

@@ -176,7 +176,8 @@ def _values(name: str, spec: Mapping[str, Any], where: str) -> tuple[Any, ...]:
     lists = [key for key in ("values", "grid") if key in spec]
     ends = [key for key in ("min", "max", "step") if key in spec]
     if len(lists) > 1 or (lists and ends):
-        raise SchemaError(f"{where}: give only one of {', '.join(lists + ends)}.")
+        hint = " To have steps, delete grid and write min, max and step." if {"grid", "step"} <= {*lists, *ends} else ""
+        raise SchemaError(f"{where}: give only one of {', '.join(lists + ends)}.{hint}")
     if spec["kind"] in ("ordinal", "category") and lists != ["values"]:
         raise SchemaError(f"{where}: give its categories under 'values'; 'grid', 'min' and 'max' are for numbers.")
     if lists:

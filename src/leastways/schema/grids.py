@@ -59,7 +59,23 @@ def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tupl
     if not ends:
         return feature.values
     low, high = settings.get("min", feature.values[0]), settings.get("max", feature.values[-1])
-    return number_grid(feature.name, kind, low, high, settings.get("step"), feature.values)
+    first = low if "min" in settings else _multiple_above(low, settings.get("step"))
+    if first == low or not first < high:
+        return number_grid(feature.name, kind, low, high, settings.get("step"), feature.values)
+    return (low, *number_grid(feature.name, kind, first, high, settings.get("step")))
+
+
+def _multiple_above(low: Any, step: Any) -> Any:
+    """Return the first multiple of `step` at or above `low`: a grid by 0.01 has 0.01 and 0.02, not 0.014 and 0.024."""
+    if not is_number(low) or not is_number(step) or step <= 0 or not np.isfinite(low / step):
+        return low  # `number_grid` says what is wrong
+    first = _clean(int(np.ceil(low / step - 1e-6)) * plain(step))
+    return first if first > low else low
+
+
+def _clean(number: Any) -> Any:
+    """Take the noise of floating point off: 3 * 0.1 is 0.3."""
+    return number if isinstance(number, int) else float(f"{number:.12g}")
 
 
 def as_values(values: object, where: str) -> tuple[Any, ...]:
@@ -99,7 +115,10 @@ def number_grid(name: str, kind: str, low: Any, high: Any, step: Any, keep: tupl
     if kind == "integer":
         points: list[float] = list(range(int(low), int(high) + 1, int(step)))
     else:
-        points = [float(f"{low + k * step:.12g}") for k in range(int(np.floor(count + 1e-9)) + 1)]
-    if high - points[-1] > 1e-9 * step:
-        points.append(high)
+        points = [float(low), *(_clean(float(low + k * step)) for k in range(1, int(np.floor(count + 1e-9)) + 1))]
+    last = int(high) if kind == "integer" else float(high)
+    if len(points) > 1 and last - points[-1] <= 1e-9 * step:
+        points[-1] = last  # not a rounding beside it: it is a limit
+    elif last > points[-1]:
+        points.append(last)
     return tuple(points)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from numbers import Number
 from typing import Any
 
@@ -15,7 +18,23 @@ from leastways.schema.grids import MAX_INTEGERS
 
 MAX_QUANTILES = 100
 _MAX_CATEGORIES = 200
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?")
 _EXACT = 2**53  # codes are worked out with floats, which hold every integer up to here
+
+
+def infer_features(frame: pd.DataFrame, columns: list[str]) -> tuple[Feature, ...]:
+    """Return a feature for each of these columns, or raise with all that is wrong with them, a line each."""
+    features, faults = [], []
+    for name in columns:
+        try:
+            features.append(infer_feature(name, frame[name]))
+        except SchemaError as error:
+            faults.append(error)
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise SchemaError("\n".join(map(str, faults)))
+    return tuple(features)
 
 
 def infer_feature(name: str, column: pd.Series[Any]) -> Feature:
@@ -30,7 +49,8 @@ def infer_feature(name: str, column: pd.Series[Any]) -> Feature:
 
 def _of_known(name: str, known: pd.Series[Any], gaps: bool) -> Feature:
     dtype = known.dtype
-    if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+    decimal = isinstance(dtype, pd.ArrowDtype) and isinstance(known.iloc[0], Decimal)  # a number, as pandas sees it
+    if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype) or decimal:
         return _category(name, known)
     if pd.api.types.is_complex_dtype(dtype):
         raise SchemaError(f"column {name!r} holds complex numbers; split it into two columns.")
@@ -62,10 +82,15 @@ def _quantile_points(x: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any
 def _category(name: str, known: pd.Series[Any]) -> Feature:
     dtype = known.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        raise SchemaError(f"column {name!r} holds dates; turn it into a number (days, years) or drop it.")
+        raise _dates(name)
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categories(name, dtype)
+    if all(isinstance(value, date) for value in known):
+        raise _dates(name)
     values = _plain_values(name, known)
+    # one text alone may be a label that looks like a date; nobody can change it
+    if len(values) > 1 and all(isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in values):
+        raise _dates(name)
     if len(values) > _MAX_CATEGORIES:
         raise SchemaError(
             f"column {name!r} has {len(values)} different values and no order; it looks like an identifier or free "
@@ -79,6 +104,10 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     if isinstance(dtype, pd.StringDtype) and text == "string":
         text = f"string[{dtype.storage}]"  # pandas tells the two apart, but not by name
     return Feature(name, "category", tuple(values), dtype=text)
+
+
+def _dates(name: str) -> SchemaError:
+    return SchemaError(f"column {name!r} holds dates; turn it into a number (days, years) or drop it.")
 
 
 def _from_categories(name: str, dtype: pd.CategoricalDtype) -> Feature:

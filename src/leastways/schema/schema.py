@@ -17,7 +17,7 @@ from leastways.schema import checks, files
 from leastways.schema.codec import Codes, Encoded, decode_column, encode_column, encode_relative
 from leastways.schema.consistency import check_consistent
 from leastways.schema.feature import Feature
-from leastways.schema.infer import infer_feature
+from leastways.schema.infer import infer_features
 from leastways.schema.rules import Rule, as_rules
 
 
@@ -47,7 +47,7 @@ class Schema:
 
         Integers take every value between the smallest and the largest (more than 1,000 of them: a quantile grid),
         reals at most 100 quantile points, everything else the categories that occur, without order. Directions are
-        all `any`: say with `update` what a person cannot do.
+        all `any`: say with `update` what a person cannot do. All columns that cannot be features are named at once.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Schema:
         odd = [c for c in columns if not isinstance(c, str)]
         if odd:
             raise SchemaError(f"column names must be text; got {listed(odd)}.")
-        return cls(tuple(infer_feature(c, frame[c]) for c in columns), target, rules)  # type: ignore[arg-type]
+        return cls(infer_features(frame, columns), target, rules)  # type: ignore[arg-type]
 
     def update(
         self,
@@ -79,8 +79,9 @@ class Schema:
     ) -> Schema:
         """Return a schema with some features changed.
 
-        Settings: direction, order, kind, values, grid, min, max, step, label, unit; `max` is always a point of the
-        grid, on a step or not. Features whose name is no Python word go into a mapping:
+        Settings: direction, order, kind, values, grid, min, max, step, label, unit. With `step`, an end that is not
+        given is moved out to a multiple of the step; a `max` that is given is a point of the grid, on a step or not.
+        Features whose name is no Python word go into a mapping:
         ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
         """
         wanted = {**(settings or {}), **features}

@@ -72,6 +72,13 @@ class OptionOut(BaseModel):
     best_for: float | None
 
 
+class NearestMissOut(BaseModel):
+    """The state that came closest to a yes, for somebody to whom nothing can be offered."""
+
+    changes: list[ChangeOut]
+    probability: float | None
+
+
 class ChoiceOut(BaseModel):
     """What a person said to an answer."""
 
@@ -97,6 +104,7 @@ class AnswerOut(BaseModel):
     state: dict[str, Scalar]
     preferences: dict[str, Any] | None
     options: list[OptionOut]
+    nearest_miss: NearestMissOut | None
     choice: ChoiceOut | None
     text: str
 
