@@ -11,6 +11,7 @@ import pytest
 import leastways as lw
 from leastways import IfThen, Linked, Preferences
 from leastways.errors import SchemaError
+from leastways.metrics import evaluate_people
 from leastways.schema import Feature, Schema
 from tests.models.mixed import Whole
 from tests.recourse.gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline, recourse, trees
@@ -167,6 +168,20 @@ def test_the_oracle_agrees_with_looking_everywhere() -> None:
     assert found.state["housing"] is None
     by_mapping = lw.oracle(model, schema, {n: None if pd.isna(v) else v for n, v in person.iloc[0].items()}, cost)
     assert by_mapping.cost == found.cost
+
+
+def test_measures_take_it_for_no_change() -> None:
+    plans = recourse(pipeline()).recommend(PEOPLE)
+    truth = lw.simulate_people(PEOPLE, SCHEMA, TRAIN, random_state=3)
+    per_person = evaluate_people(plans, truth)
+    found = plans.summary.index[plans.summary["n_options"] > 0]
+    assert plans.people.loc[found].isna().any(axis=1).any()
+    assert not per_person.loc[found, ["proximity", "sparsity"]].isna().any(axis=None)
+    changed = plans.changes.groupby("person").size().reindex(found) / plans.summary["n_options"].loc[found]
+    np.testing.assert_allclose(1 - per_person.loc[found, "sparsity"], changed / len(SCHEMA.names))
+    other = lw.simulate_people(PEOPLE.assign(job=PEOPLE["job"].fillna("cook")), SCHEMA, TRAIN, random_state=3)
+    with pytest.raises(lw.DataError, match="is in another state: 'job' is 'cook' there, None here"):
+        lw.evaluate(plans, other)
 
 
 def test_what_is_not_known_reads_so() -> None:

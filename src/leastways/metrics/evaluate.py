@@ -44,7 +44,8 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
     judged = ~plans.summary["status"].isin(_UNSOLVED).to_numpy()
     truth.check_states(plans.people[judged])
     min_costs = truth.min_costs(plans)
-    present, options = (as_numbers(plans.schema, frame) for frame in (plans.people, plans.options))
+    # What is missing stays so in every option: any number will do for it, as long as it is the same.
+    present, options = (np.nan_to_num(as_numbers(plans.schema, x), nan=0.0) for x in (plans.people, plans.options))
     places = plans.summary.index.get_indexer(pd.Index(plans.options["person"]))
     order = np.argsort(places, kind="stable")
     bounds = np.searchsorted(places[order], np.arange(len(plans) + 1))

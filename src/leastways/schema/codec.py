@@ -64,7 +64,7 @@ def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Code
         x = feature.as_held(column.to_numpy(dtype=np.float64))
         codes = (x - feature.array[0]).round().astype(np.int32)
     else:
-        x = as_numbers(feature, column)
+        x = floats_of(feature, column)
         codes = np.searchsorted(feature.array, x).astype(np.int32)
         off = feature.array[np.minimum(codes, len(feature.array) - 1)] != x
         at[off], own[off] = codes[off], x[off]
@@ -74,7 +74,7 @@ def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Code
     return codes, at, own
 
 
-def as_numbers(feature: Feature, column: pd.Series[Any]) -> NDArray[np.float64]:
+def floats_of(feature: Feature, column: pd.Series[Any]) -> NDArray[np.float64]:
     """Return a column of numbers as floats that the column can hold; NaN where one is missing."""
     return feature.as_held(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
@@ -93,7 +93,7 @@ def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
 def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: NDArray[np.float64]) -> Codes:
     """Encode option values in the grids of their people; -1 where a value is in neither grid nor person."""
     if feature.numeric:
-        x = as_numbers(feature, column)
+        x = floats_of(feature, column)
         place = np.searchsorted(feature.array, x)
         on_grid = feature.array[np.minimum(place, len(feature.array) - 1)] == x
         codes = np.where(on_grid, place + ((at >= 0) & (place >= at)), -1)
