@@ -70,6 +70,17 @@ def test_the_page_says_what_was_decided_and_what_would_help(visitor: Visitor, is
     assert re.findall(r"https?://", re.sub(r'xmlns="[^"]*"', "", page.text)) == []
 
 
+def test_bars_are_explained_where_there_are_any(service: Service, visitor: Visitor, issued: Issued) -> None:
+    page = visitor.get(f"/p/{issued.token}").text
+    assert 'class="note legend"' in page
+    alone = next(o.changes[0].feature for o in issued.answer.plan.options if len(o.changes) == 1)
+    form = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != alone}
+    page = visitor.send(f"/p/{issued.token}", form, headers={"X-Fragment": "options"}).text
+    assert changed_features(page) == {alone}
+    assert "hard to say" in page
+    assert 'class="note legend"' not in page
+
+
 def test_options_are_ordered_by_what_they_cost_this_person(service: Service, visitor: Visitor, issued: Issued) -> None:
     numbers = [int(n) for n in re.findall(r'data-option="(\d+)"', visitor.get(f"/p/{issued.token}").text)]
     cost = {o.number: o.expected_cost for o in service.read_by_token(issued.token).plan.options}
@@ -161,7 +172,8 @@ def test_nothing_works_says_so_with_the_nearest_miss(service: Service, visitor: 
     form = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != "loan_months"}
     page = visitor.send(f"/p/{token}", form, headers={"X-Fragment": "options"})
     text = unescape(page.text)
-    assert "We found no way to a yes" in text
+    assert "There is no way we can offer" in text  # every other term was asked about
+    assert "We looked at every change that is open to you. None of them leads to a yes." in text
     assert "Unlocking one of them may open a way" in text
     assert "The nearest we came" in text
     assert changed_features(page.text) == {"loan_months"}
