@@ -93,6 +93,8 @@ def broken(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> lis
         wrong = {"fixed": by != 0, "up": by < 0, "down": by > 0, "any": False}[feature.direction]
         if wrong:
             out.append(f"{feature.name} moved {by} though {feature.direction}")
+        if by != 0 and after[feature.name] in feature.never:
+            out.append(f"{feature.name} came to {after[feature.name]}, to which nobody is led")
     for rule in schema.rules:
         if isinstance(rule, AtMost):
             fine = sum(by != 0 for by in moved.values()) <= rule.changes
@@ -128,6 +130,9 @@ def worlds(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, Any]:
     ways = ["any", "up", "down", "fixed"]
     directions = {n: {"direction": draw(st.sampled_from(ways if n in "abce" else ["any", "fixed"]))} for n in "abcdef"}
     schema = Schema.infer(frame).update(directions)
+    if draw(st.booleans()):
+        never = {name: {"never": schema.by_name[name].values[1::2]} for name in "bde"}
+        schema = schema.update(never)
     rules: list[Any] = [
         AtMost(draw(st.integers(1, 4))),
         Forbidden({"d": ["x"], "f": True}),

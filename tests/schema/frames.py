@@ -120,13 +120,15 @@ def _features(draw: st.DrawFn, name: str) -> Feature:
     }
     if kind == "integer":
         numbers = draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8))
-        return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", **words)
+        never = draw(st.sets(st.sampled_from(sorted(numbers))))
+        return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", never=tuple(never), **words)
     if kind == "real":
         dtype = draw(st.sampled_from(["float64", "Float64"]))
         return Feature(name, "real", tuple(sorted(draw(st.sets(_floats, min_size=1)))), direction, dtype, **words)
     values = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
     dtype = draw(st.sampled_from(["str", "object", "category"]))
-    return Feature(name, kind, tuple(values), direction, dtype, **words)  # type: ignore[arg-type]
+    shunned = tuple(draw(st.sets(st.sampled_from(values))))
+    return Feature(name, kind, tuple(values), direction, dtype, never=shunned, **words)  # type: ignore[arg-type]
 
 
 def _rules(features: tuple[Feature, ...]) -> st.SearchStrategy[Any]:

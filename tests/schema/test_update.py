@@ -157,6 +157,18 @@ def test_a_stepped_grid_has_both_ends_and_even_steps(low: int, span: int, step: 
     assert (np.diff(grid) > 0).all()
 
 
+def test_values_that_nobody_is_led_to() -> None:
+    schema = SCHEMA.update(age={"never": [20, 30]})
+    assert schema.by_name["age"].never == (20, 30)
+    assert schema.by_name["age"].offered.sum() == len(schema.by_name["age"].values) - 2
+    assert schema.update(age={"never": []}).by_name["age"].never == ()
+    assert Schema.from_yaml(schema.to_yaml()) == schema
+    with pytest.raises(SchemaError, match="never names 99, which is no value of it"):
+        SCHEMA.update(age={"never": [99]})
+    with pytest.raises(SchemaError, match="never must be a list of values, not 'abc'"):
+        SCHEMA.update(age={"never": "abc"})
+
+
 def test_a_step_names_multiples() -> None:
     schema = Schema.infer(pd.DataFrame({"dti": [0.004, 0.137, 0.3]})).update(dti={"step": 0.01})
     assert schema.features[0].values == (0.004, *(k / 100 for k in range(1, 31)))

@@ -148,7 +148,7 @@ class CostModel:
             ordered=np.array([f.ordered for f in schema.features]),
             levels=np.ascontiguousarray(np.concatenate(levels, axis=1)),
             span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
-            allowed=permitted(schema, people.codes, used, open_to, told.accepted, told.given),
+            allowed=permitted(schema, people, used, open_to, told.accepted, told.given),
             percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
             given=told.given,
             scores=scores,
@@ -169,7 +169,7 @@ class CostModel:
 
 def permitted(
     schema: Schema,
-    start: NDArray[np.int32],
+    people: Encoded,
     used: NDArray[np.int32],
     open_to: NDArray[np.bool_],
     accepted: NDArray[np.bool_],
@@ -179,8 +179,11 @@ def permitted(
     parts = []
     for f, feature in enumerate(schema.features):
         slots = np.arange(feature.n_slots)[None, :]
-        own = start[:, f, None]
+        own, at = people.codes[:, f, None], people.inserted_at[:, f, None]
         ok = (slots < used[:, f, None]) & open_to[:, f, None]
+        if feature.never:
+            place = np.where((at >= 0) & (slots > at), slots - 1, slots)
+            ok &= feature.offered[np.minimum(place, len(feature.values) - 1)]
         if feature.direction == "up":
             ok &= slots > own
         elif feature.direction == "down":

@@ -29,7 +29,7 @@ def stated_costs(
     changeable = np.array([[f.direction != "fixed" for f in schema.features]]) & ~people.missing
     nothing = np.full((1, V), np.nan)
     used = slots_used(schema.features, people)
-    may = permitted(schema, people.codes, used, changeable, np.ones((1, V), np.bool_), nothing)[0]
+    may = permitted(schema, people, used, changeable, np.ones((1, V), np.bool_), nothing)[0]
     may[schema.offsets[:-1] + people.codes[0]] = False  # where they are
     costs = np.full(V, np.inf)
     if callable(cost):

@@ -18,7 +18,7 @@ Kind = Literal["integer", "real", "ordinal", "category"]
 Direction = Literal["any", "up", "down", "fixed"]
 KINDS: tuple[Kind, ...] = ("integer", "real", "ordinal", "category")
 DIRECTIONS: tuple[Direction, ...] = ("any", "up", "down", "fixed")
-SETTINGS = ("kind", "direction", "order", "values", "grid", "min", "max", "step", "label", "unit", "missing")
+SETTINGS = ("kind", "direction", "order", "values", "grid", "min", "max", "step", "label", "unit", "missing", "never")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Feature:
     `values` is the grid, in order. A numeric grid that skips values (a quantile grid, a step) is *open*: a person's
     own value between two grid points gets a place of its own and is never rounded away. `dtype` is the column's type
     in the table; for "category", `categories` and what follows restore it. With `missing`, people may have no value
-    here; it stays like that, as nobody knows what they would have to change.
+    here; it stays like that, as nobody knows what they would have to change. To values in `never` nobody is led: people
+    may have them, and keep them ("unknown", "other").
     """
 
     name: str
@@ -42,6 +43,7 @@ class Feature:
     categories_ordered: bool = False
     categories_dtype: str = ""
     missing: bool = False
+    never: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         for what, word, known in (("kind", self.kind, KINDS), ("direction", self.direction, DIRECTIONS)):
@@ -63,6 +65,13 @@ class Feature:
             object.__setattr__(self, "categories", self.values)
         if not isinstance(self.missing, bool):
             raise SchemaError(f"feature {self.name!r}: missing must be true or false, not {self.missing!r}.")
+        object.__setattr__(self, "never", as_values(self.never, f"feature {self.name!r}: never"))
+        strange = [v for v in self.never if v not in self.values]
+        if strange:
+            raise SchemaError(
+                f"feature {self.name!r}: never names {listed(strange)}, which is no value of it; it has "
+                f"{listed(self.values, 12)}." + nearest(strange[0], self.values)
+            )
         if self.numeric:
             self._check_numbers()
         self._check_dtype()
@@ -214,6 +223,11 @@ class Feature:
         index: pd.Index[Any] = pd.Index(self.array, dtype=object)
         return index
 
+    @cached_property
+    def offered(self) -> NDArray[np.bool_]:
+        """Which points of the grid people may be led to."""
+        return np.array([value not in self.never for value in self.values])
+
     @property
     def range(self) -> float:
         """Largest minus smallest grid value (numbers only), as distances use it."""
@@ -250,4 +264,5 @@ class Feature:
             label=str(settings.get("label", self.label)),
             unit=str(settings.get("unit", self.unit)),
             missing=settings.get("missing", self.missing),
+            never=settings.get("never", self.never),
         )

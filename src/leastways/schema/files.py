@@ -30,6 +30,7 @@ _FEATURE = (
     "categories_ordered",
     "categories_dtype",
     "missing",
+    "never",
 )
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.
@@ -39,6 +40,7 @@ _HEADER = """\
 # values     every category; text that looks like something else ("yes", "1") stands in quotes
 # min, max   ends of the grid of a number; `step` between points, or list the points under `grid`
 # label      the name a person reads;  unit: printed behind numbers
+# never      values that people may have, but are never led to: [unknown, other]
 # missing    true: people may have no value here, which then stays as it is; false, or left out: they must have one
 # dtype      the column's type in the training table; leave as it is
 #
@@ -96,6 +98,8 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
     out.update({k: v for k, v in (("label", feature.label), ("unit", feature.unit)) if v})
     if feature.missing:
         out["missing"] = True
+    if feature.never:
+        out["never"] = list(feature.never)
     out["dtype"] = feature.dtype
     if feature.categories:
         out.update({"categories": list(feature.categories), "categories_ordered": feature.categories_ordered})
@@ -146,7 +150,7 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
     _known_keys(spec, _FEATURE, where)
     if "kind" not in spec:
         raise SchemaError(f"{where}: 'kind' is missing (integer, real, ordinal or category).")
-    for key in ("values", "grid", "categories"):
+    for key in ("values", "grid", "categories", "never"):
         if not isinstance(spec.get(key, []), list):
             raise SchemaError(f"{where}: {key!r} must be a list, not {spec[key]!r}.")
     for key in ("dtype", "label", "unit", "categories_dtype"):
@@ -169,6 +173,7 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
         categories_ordered=bool(spec.get("categories_ordered", False)),
         categories_dtype=spec.get("categories_dtype", ""),
         missing=spec.get("missing", False),
+        never=tuple(spec.get("never", ())),
     )
 
 

@@ -79,8 +79,8 @@ class Schema:
     ) -> Schema:
         """Return a schema with some features changed.
 
-        Settings: direction, order, kind, values, grid, min, max, step, label, unit. With `step`, an end that is not
-        given is moved out to a multiple of the step; a `max` that is given is a point of the grid, on a step or not.
+        Settings: direction, order, kind, values, grid, min, max, step, label, unit, missing, never. With `step` but no
+        `min`, the points between the ends are multiples of the step; both ends are always points of the grid.
         Features whose name is no Python word go into a mapping:
         ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
         """

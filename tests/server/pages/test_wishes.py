@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastways as lw
+from leastways.schema import Feature
 from leastways.server.pages.wishes import (
     EASE,
     NOT_AT_ALL,
@@ -64,6 +65,13 @@ def any_wishes(draw: Any) -> Wishes:
                     limits = {"accepted": tuple(v for v in others if v in chosen)}
         wishes[feature.name] = Wish(draw(st.booleans()), draw(EASES), **limits)
     return Wishes(wishes)
+
+
+def test_what_nobody_is_led_to_is_not_asked_about() -> None:
+    feature = Feature("job", "category", ("cook", "nurse", "unknown"), never=("unknown",))
+    assert reachable(feature, "cook") == ["nurse"]
+    assert reachable(feature, "unknown") == ["cook", "nurse"]
+    assert reachable(feature, None) == []
 
 
 def test_only_what_can_change_is_asked_about() -> None:

@@ -85,12 +85,14 @@ def reachable(feature: Feature, present: Any) -> list[Any]:
     if feature.direction == "fixed" or is_missing(present):
         return []
     if feature.direction == "any":
-        return [value for value in feature.values if differs(feature, present, value)]
-    if feature.numeric:
+        there = [value for value in feature.values if differs(feature, present, value)]
+    elif feature.numeric:
         up = feature.direction == "up"
-        return [value for value in feature.values if (value > present if up else value < present)]
-    at = feature.values.index(present)
-    return list(feature.values[at + 1 :] if feature.direction == "up" else feature.values[:at])
+        there = [value for value in feature.values if (value > present if up else value < present)]
+    else:
+        at = feature.values.index(present)
+        there = list(feature.values[at + 1 :] if feature.direction == "up" else feature.values[:at])
+    return [value for value in there if value not in feature.never]
 
 
 def changeable(schema: Schema, state: Mapping[str, Any]) -> list[Feature]:
