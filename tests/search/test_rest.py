@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import leastways as lw
 from leastways import AtMost, Forbidden, Recourse, Schema
 
 VALUES: dict[str, list[Any]] = {"a": [0, 1, 2, 3, 4, 5], "b": ["x", "y", "z"], "c": [0, 1, 2]}
@@ -43,7 +44,7 @@ def reachable(person: Any) -> list[dict[str, Any]]:
     extra=st.integers(0, 20),
     company=st.lists(st.sampled_from(range(len(TRAIN))), min_size=1, max_size=6, unique=True),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: int, company: list[int]) -> None:
     people = TRAIN.iloc[company]
     budget = int((6 - people["a"].min()) * 9 + extra)
@@ -64,6 +65,26 @@ def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: in
             assert row["reason"] == f"the model refuses all {len(states)} states that this person can reach"
             assert row["queries"] == len(states) + 1  # none twice, and none that breaks a rule
         assert row["queries"] <= budget
+
+
+def test_a_way_that_no_sample_is_open_to_is_still_a_way() -> None:
+    """Both features must change, and each of the few samples is open to one of them alone."""
+    schema = Schema.infer(TRAIN[["a", "b"]])
+    rec = Recourse(lambda f: ((f["a"] == 5) & (f["b"] == "z")).astype(float), schema, n_options=2, budget=20, n_costs=3)
+    people = pd.DataFrame({"a": [0, 1, 2], "b": ["x", "y", "x"]}, index=["p", "q", "r"])
+    for seed in range(20):
+        plans = rec.set_params(random_state=seed).fit(TRAIN[["a", "b"]]).recommend(people)
+        assert (plans.summary["status"] == "found").all()
+        assert (plans.options[["a", "b"]] == [5, "z"]).all(axis=None)
+        lonely = plans.summary.index[plans.summary["covered"] == 0]
+        if len(lonely):
+            break
+    else:
+        pytest.fail("every sample was open to both")
+    text = plans[lonely[0]].to_text()
+    assert "Option 1: open to none of the plausible preferences" in text
+    assert "nan" not in text
+    assert lw.RecoursePlans.from_json(plans.to_json()) == plans
 
 
 def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -359,7 +359,10 @@ def choose_options(
     n: NDArray[np.int64],  # [P] written
     probability: NDArray[np.float64],  # [P, N] written
 ) -> None:
-    """Choose each person's options from the smallest accepted changes: by coverage gain, then by exact swaps."""
+    """Choose each person's options from the smallest accepted changes: by coverage gain, then by exact swaps.
+
+    If none of them is open to any sample, the nearest is chosen: a way that nobody was drawn to like is still a way.
+    """
     for p in range(codes.shape[0]):
         pool = np.empty((g.n_valid[p], codes.shape[2]), np.int32)
         for i in range(pool.shape[0]):
@@ -369,6 +372,11 @@ def choose_options(
         for i in range(small.shape[0]):
             objective_costs(t, p, pool[small[i]], costs[i])
         chosen = choose_from_pool(costs, t.weights[p], N, top_of(t), g.parts.swaps)
+        if chosen.shape[0] == 0 and small.shape[0] > 0:
+            chosen = np.zeros(1, np.int64)
+            for i in range(1, small.shape[0]):
+                if _steps(t, p, pool[small[i]]) < _steps(t, p, pool[small[chosen[0]]]):
+                    chosen[0] = i
         n[p] = chosen.shape[0]
         for o in range(chosen.shape[0]):
             a = g.valid[p, small[chosen[o]]]

@@ -83,10 +83,12 @@ class RecoursePlan:
             head += f"\n  {self.reason}"
         lines = [head]
         for option in self.options:
-            lines.append(
-                f"\nOption {option.number}: cheapest for {option.best_for:.0%} of plausible preferences, "
-                f"expected cost {option.expected_cost:.2f}"
-            )
+            best_for = f"cheapest for {option.best_for:.0%} of plausible preferences"
+            if np.isfinite(option.expected_cost):
+                figures = f"{best_for}, expected cost {option.expected_cost:.2f}"
+            else:
+                figures = "open to none of the plausible preferences"
+            lines.append(f"\nOption {option.number}: {figures}")
             lines.extend(f"  - {change.text}" for change in option.changes)
             lines.append(f"  then the chance of a yes is {option.probability:.0%}")
         if self.options:

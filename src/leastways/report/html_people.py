@@ -89,7 +89,7 @@ def _figures(option: RecourseOption, span: str) -> str:
     figures = (
         ("chance of a yes", "num chance", percent(option.probability)),
         ("cheapest for", "num", percent(option.best_for)),
-        ("cost", "num", f"{option.expected_cost:.2f}"),
+        ("cost", "num", f"{option.expected_cost:.2f}" if np.isfinite(option.expected_cost) else "–"),
     )
     return "".join(f'<td class="{c}" data-label="{label}"{span}>{value}</td>' for label, c, value in figures)
 

@@ -112,6 +112,17 @@ def test_the_only_thing_left_open_is_not_called_little_effort() -> None:
     assert card.effort == "small"
 
 
+def test_what_no_preference_is_open_to_is_much_effort() -> None:
+    far, near = view_of(
+        plan(option(1, float("inf"), 0.0, savings=30_000.0), option(2, 0.4, 0.6, housing="own"))
+    ).options[::-1]
+    assert (near.number, far.number) == (2, 1)
+    assert far.effort == "very large"
+    assert far.effort_width == 100
+    (alone,) = view_of(plan(option(1, float("inf"), 0.0, savings=30_000.0))).options
+    assert alone.effort_width == 100
+
+
 @pytest.mark.parametrize(
     ("texts", "after", "now", "then", "difference"),
     [

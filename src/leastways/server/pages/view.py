@@ -139,7 +139,7 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
     cost = option.expected_cost
     changes = tuple(words.changes(state, option.values))
     word = next((name for limit, name in _EFFORT if cost < limit), "very_large")
-    width = _FULL if math.isnan(cost) else max(2, round(_FULL * cost / top))
+    width = max(2, round(_FULL * cost / top)) if math.isfinite(cost) else _FULL
     names = [feature.name for feature in changeable(words.schema, state)]
     if len(told.wishes.open(names)) == 1:  # by the formula it is free, whatever it takes: nothing to weigh it by
         word, width = "unknown", 0
