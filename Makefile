@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types kernels bare benchmark reproduce clean
+.PHONY: help demo test lint types kernels bare bare-install bare-check benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -22,14 +22,21 @@ types: $(VENV)/.installed-test  ## mypy, strict
 	$(BIN)/mypy
 
 kernels: $(VENV)/.installed-test  ## compile the kernels, which happens on their first call, by using them
+	$(BIN)/python -m tests.recourse.fresh
 	$(BIN)/python examples/compare_methods.py
 
-bare:            ## install the core alone in an environment of its own and use it
+bare: bare-install bare-check  ## install the core alone in an environment of its own and use it
+
+bare-install:
 	rm -rf build/bare build/source && mkdir -p build/source
 	cp -r pyproject.toml README.md LICENSE src build/source  # a copy: another install may be building here
 	$(PYTHON) -m venv build/bare
 	build/bare/bin/python -m pip install --quiet ./build/source
-	build/bare/bin/python tests/install/bare.py
+
+# What was installed must be whole; then the sources themselves, whose kernels may be compiled already.
+bare-check:
+	cd build && bare/bin/leastways --version && bare/bin/python -c "import leastways as lw; print(lw.datasets.load_credit(n=50).schema())"
+	PYTHONPATH=src build/bare/bin/python tests/install/bare.py
 
 benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)
 	$(BIN)/python -m benchmarks.cols

@@ -22,7 +22,8 @@ def tasks(size: Size, seeds: int) -> Iterator[Task]:
     """Imports, then the first search twice: with an empty cache, and with the one that the first run filled."""
     for name, code in _IMPORTS.items():
         yield Task(name, {"repeats": size.imports}, partial(_import, code, size.imports))
-    yield Task("first search", {"method": size.first_method}, partial(_first, size.first_method))
+    if size.first_method:
+        yield Task("first search", {"method": size.first_method}, partial(_first, size.first_method))
 
 
 def _import(code: str, repeats: int) -> Result:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.engine import probe, startup
 from benchmarks.engine.store import read
 
 ROOT = Path(__file__).parents[2]
@@ -37,9 +38,25 @@ def smoke(out: Path, only: str) -> dict[str, dict[str, dict[str, object]]]:
 
 def test_parts_on_generated_people(tmp_path: Path) -> None:
     parts = smoke(tmp_path / "out.json", "growth,memory,startup")
-    first = parts["startup"]["first search"]["result"]
-    assert isinstance(first, dict)
-    assert first["compiled_functions_kept"] > 0  # NUMBA_CACHE_DIR is honoured, so the cold run was cold
+    assert list(parts["startup"]) == ["import leastways", "and its Recourse"]
+
+
+def test_the_first_search_is_timed_cold_and_warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without compiling anything: both runs get the same empty folder, and what the first left there is counted."""
+    folders: list[str] = []
+
+    def ask(what: str, method: str, environment: dict[str, str]) -> dict[str, float]:
+        folders.append(environment["NUMBA_CACHE_DIR"])
+        if len(folders) == 1:
+            assert not list(Path(folders[0]).iterdir())
+            (Path(folders[0]) / "kernel.nbc").touch()
+        return {"loading": 1.0, "first": 3.0 - len(folders), "second": 0.1}
+
+    monkeypatch.setattr(probe, "ask", ask)
+    result = startup._first("guided")
+    assert folders[0] == folders[1]
+    assert result["compiled_functions_kept"] == 1
+    assert (result["cold"]["first"], result["warm"]["first"]) == (2.0, 1.0)
 
 
 @pytest.mark.real_data

@@ -97,7 +97,7 @@ def test_text_of_a_plan() -> None:
         "  - raise working hours from 20 h to 30 h",
         "  then the chance of a yes is 75%",
         "",
-        "Option 2: cheapest for 12% of plausible preferences, expected cost inf",
+        "Option 2: open to none of the plausible preferences",
         "  - change job from cook to née",
         "  - change owner from yes to no",
         "  then the chance of a yes is 50%",
