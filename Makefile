@@ -35,7 +35,7 @@ bare-install:
 
 # What was installed must be whole; then the sources themselves, whose kernels may be compiled already.
 bare-check:
-	cd build && bare/bin/leastways --version && bare/bin/python -c "import leastways as lw; print(lw.datasets.load_credit(n=50).schema())"
+	cd build && bare/bin/leastways --version && bare/bin/python -c "import leastways as lw; print(lw.datasets.load_credit(n=100).schema())"
 	PYTHONPATH=src build/bare/bin/python tests/install/bare.py
 
 benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)
