@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types kernels bare bare-install bare-check benchmark reproduce clean
+.PHONY: help demo test lint types bare bare-install bare-kernels bare-check benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -21,10 +21,6 @@ lint: $(VENV)/.installed-test  ## ruff: style and formatting
 types: $(VENV)/.installed-test  ## mypy, strict
 	$(BIN)/mypy
 
-kernels: $(VENV)/.installed-test  ## compile the kernels, which happens on their first call, by using them
-	$(BIN)/python -m tests.recourse.fresh
-	$(BIN)/python examples/compare_methods.py
-
 bare: bare-install bare-check  ## install the core alone in an environment of its own and use it
 
 bare-install:
@@ -32,6 +28,11 @@ bare-install:
 	cp -r pyproject.toml README.md LICENSE src build/source  # a copy: another install may be building here
 	$(PYTHON) -m venv build/bare
 	build/bare/bin/python -m pip install --quiet ./build/source
+
+# Kernels are compiled on their first call and kept beside the sources, whichever environment calls them.
+bare-kernels:
+	PYTHONPATH=src:. build/bare/bin/python -m tests.recourse.fresh
+	PYTHONPATH=src build/bare/bin/python examples/compare_methods.py
 
 # What was installed must be whole; then the sources themselves, whose kernels may be compiled already.
 bare-check:
