@@ -162,7 +162,7 @@ class Schema:
         codes = np.asarray(codes, dtype=np.int32, order="F")
         columns: dict[str, Any] = {}
         for i, f in enumerate(self.features):
-            if people is None and not f.missing:
+            if not f.open or (people is None and not f.missing):
                 columns[f.name] = f.held.take(codes[:, i])
             elif people is None:
                 end = np.full(len(codes), len(f.values), dtype=np.int32)
