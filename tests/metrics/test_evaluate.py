@@ -165,7 +165,7 @@ def test_distributions_by_name() -> None:
 @pytest.mark.parametrize(
     ("people", "settings", "error", "message"),
     [
-        (PEOPLE.assign(hours=99), {}, DataError, "row 'w', column 'hours': 99 is outside the grid"),
+        (PEOPLE.assign(hours=2**60), {}, DataError, "row 'w', column 'hours': 1152921504606846976 is too large"),
         (PEOPLE, {"costs": "lineer"}, SettingError, "Did you mean 'linear'"),
         (PEOPLE, {"random_state": -1}, SettingError, "random_state must be an integer"),
         (PEOPLE, {"preferences": {"q": Preferences()}}, PreferenceError, "name a person 'q' who is not in the table"),

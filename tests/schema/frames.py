@@ -89,13 +89,15 @@ def with_gaps(draw: st.DrawFn, column: pd.Series[Any]) -> pd.Series[Any]:
 
 @st.composite
 def people_of(draw: st.DrawFn, frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """The rows of a table, moved off its grid wherever a feature allows values between two points."""
+    """The rows of a table, numbers moved off its grid: between its points, and beyond its ends."""
     people = frame.copy()
     for feature in schema.features:
-        if feature.open and feature.numeric:
-            low, high = feature.array[[0, -1]]
-            between = st.integers(int(low), int(high)) if feature.whole else st.floats(low, high)
-            people[feature.name] = feature.to_column(feature.as_held(_some(draw, between, len(frame))))
+        if feature.numeric:
+            ends = [tuple(feature.array[[0, -1]]), feature.possible]
+            near, anywhere = (
+                st.integers(int(low), int(high)) if feature.whole else st.floats(low, high) for low, high in ends
+            )
+            people[feature.name] = feature.to_column(feature.as_held(_some(draw, near | anywhere, len(frame))))
         if feature.missing:
             people[feature.name] = draw(with_gaps(people[feature.name]))
     return people
@@ -120,6 +122,7 @@ def _features(draw: st.DrawFn, name: str) -> Feature:
     }
     if kind == "integer":
         numbers = draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8))
+        words["limits"] = (draw(st.none() | st.just(min(numbers) - 3)), draw(st.none() | st.just(max(numbers) + 3)))
         never = draw(st.sets(st.sampled_from(sorted(numbers))))
         return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", never=tuple(never), **words)
     if kind == "real":

@@ -33,14 +33,13 @@ def test_columns_may_come_in_any_order_with_the_target() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("age", None, "nan is missing; allowed: a whole number from 18 to 60"),
-        ("age", 61, "61 is outside the grid; allowed: a whole number from 18 to 60"),
-        ("age", 17, "17 is outside the grid"),
-        ("age", 20.5, "20.5 is not a whole number; allowed: a whole number from 18 to 60"),
+        ("age", None, "nan is missing; allowed: a whole number (usually 18 to 60)"),
+        ("age", 2**60, "1152921504606846976 is too large a number; allowed: -9007199254740992 to 9007199254740992"),
+        ("age", 20.5, "20.5 is not a whole number; allowed: a whole number (usually 18 to 60)"),
         ("age", "20", "'20' is not a number"),
         ("age", True, "True is not a number"),
-        ("debt", np.inf, "inf is outside the grid; allowed: a number from 0.0 to 9.5"),
-        ("debt", -np.inf, "-inf is outside the grid"),
+        ("debt", np.inf, "inf is too large a number; allowed: -1e+100 to 1e+100"),
+        ("debt", -np.inf, "-inf is too large a number"),
         ("debt", np.nan, "nan is missing"),
         ("debt", "much", "'much' is not a number"),
         ("job", "cok", "'cok' is not a known category; allowed: one of 'cook', 'nurse'. Did you mean 'cook'?"),
@@ -59,6 +58,36 @@ def test_a_bad_value_is_named_with_row_column_and_what_is_allowed(column: str, v
     assert f"row 'ann', column {column!r}: {message}" in str(caught.value)
     assert caught.value.problems is not None
     assert caught.value.problems[["row", "column"]].to_numpy().tolist() == [["ann", column]]
+
+
+def test_people_may_stand_beyond_the_ends_of_a_grid() -> None:
+    SCHEMA.validate(GOOD.assign(age=[5, 130], debt=[-40.0, 1e9]))
+
+
+@pytest.mark.parametrize(
+    ("limits", "value", "message"),
+    [
+        ([0, 120], 140, "140 is outside the limits; allowed: a whole number from 0 to 120"),
+        ([0, 120], -1, "-1 is outside the limits; allowed: a whole number from 0 to 120"),
+        ([None, 120], 121, "121 is outside the limits; allowed: a whole number up to 120"),
+        ([0, None], -1, "-1 is outside the limits; allowed: a whole number from 0 on"),
+    ],
+)
+def test_what_is_beyond_the_limits_is_a_fault(limits: Any, value: int, message: str) -> None:
+    schema = SCHEMA.update(age={"limits": limits})
+    schema.validate(GOOD.assign(age=[1, 119]))
+    with pytest.raises(DataError) as caught:
+        schema.validate(GOOD.assign(age=[20, value]))
+    assert f"row 'bob', column 'age': {message}" in str(caught.value)
+
+
+def test_what_a_column_cannot_hold_is_a_fault() -> None:
+    schema = Schema.infer(TRAIN.astype({"age": "int8", "debt": "float16"}), target="y")
+    faults = schema.problems(GOOD.assign(age=[127, 128], debt=[65504.0, 1e5]))
+    assert faults["problem"].tolist() == [
+        "is too large a number; allowed: -128 to 127",
+        "is too large a number; allowed: -65504 to 65504",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +122,7 @@ def test_faults_of_the_whole_table(frame: Any, messages: list[str]) -> None:
 
 
 def test_all_faults_are_listed_and_the_first_few_shown() -> None:
-    frame = pd.DataFrame({"age": [20.5] * 9, "debt": [99.0] * 9, "job": "cook"}, index=range(100, 109))
+    frame = pd.DataFrame({"age": [20.5] * 9, "debt": [np.inf] * 9, "job": "cook"}, index=range(100, 109))
     problems = SCHEMA.problems(frame)
     assert problems["row"].tolist() == sorted([*range(100, 109)] * 2)
     assert problems["column"].tolist() == ["age", "debt"] * 9
@@ -104,5 +133,7 @@ def test_all_faults_are_listed_and_the_first_few_shown() -> None:
 @given(st.lists(st.sampled_from([0, 18, 60, 61, 20.5, np.nan]), min_size=1, max_size=20))
 def test_problems_are_exactly_the_rows_that_do_not_fit(ages: list[float]) -> None:
     frame = pd.DataFrame({"age": ages, "debt": 1.0, "job": "cook"})
-    wrong = [i for i, age in enumerate(ages) if age not in (18, 60)]
+    wrong = [i for i, age in enumerate(ages) if age not in (0, 18, 60, 61)]
     assert SCHEMA.problems(frame)["row"].tolist() == wrong
+    beyond = [i for i, age in enumerate(ages) if age not in (18, 60)]
+    assert SCHEMA.update(age={"limits": [18, 60]}).problems(frame)["row"].tolist() == beyond

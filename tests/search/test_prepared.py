@@ -144,7 +144,7 @@ def test_which_features_the_sampled_functions_can_change(world: World) -> None:
     told = rec.sampled_editable(people, lw.Preferences(editable=["income"]))
     assert (told == (np.array(world.schema.names) == "income")).all()
     with pytest.raises(lw.DataError, match="row 'x' cannot be used"):
-        rec.sampled_editable(people.head(1).assign(age=-1).set_axis(["x"], axis=0))
+        rec.sampled_editable(people.head(1).assign(job="?").set_axis(["x"], axis=0))
 
 
 def test_rows_outside_the_schema_are_left_out_of_the_background(world: World) -> None:

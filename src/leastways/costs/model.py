@@ -144,6 +144,7 @@ class CostModel:
         tables = Tables(
             start=people.codes,
             offsets=schema.offsets,
+            draws=schema.draws,
             used=used,
             ordered=np.array([f.ordered for f in schema.features]),
             levels=np.ascontiguousarray(np.concatenate(levels, axis=1)),

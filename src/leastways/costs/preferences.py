@@ -224,19 +224,24 @@ def check_costs(feature: Feature, table: Any, most: float = 1.0) -> None:
         for what, labels in (("row", table.index), ("column", table.columns)):
             if labels.has_duplicates:
                 raise PreferenceError(f"{where} has a {what} twice: {listed(labels[labels.duplicated()].tolist())}.")
-        values, costs = [*table.index, *table.columns], table.stack(future_stack=True).to_dict()
+        present, future, costs = [*table.index], [*table.columns], table.stack(future_stack=True).to_dict()
     elif isinstance(table, Mapping):
-        values, costs = list(table), dict(table)
+        present, future, costs = [], list(table), dict(table)
     else:
         raise PreferenceError(
             f"{where} must be a mapping from value to cost or a DataFrame (present values down, future values across), "
             f"not {type(table).__name__}."
         )
-    for value in values:
-        known = _is_number(value, feature.values[0], feature.values[-1]) if feature.numeric else value in feature.values
+    for value in (*present, *future):
+        hint, allowed = "", feature.allowed_text()
+        if not feature.numeric:
+            known, hint = value in feature.values, nearest(value, feature.values)
+        elif value in present:  # people may stand beyond the ends of the grid
+            known, allowed = _is_number(value, *feature.possible), feature.possible_text()
+        else:
+            known = _is_number(value, feature.values[0], feature.values[-1])
         if not known:
-            hint = "" if feature.numeric else nearest(value, feature.values)
-            raise PreferenceError(f"{where} names {plain(value)!r}; allowed: {feature.allowed_text()}.{hint}")
+            raise PreferenceError(f"{where} names {plain(value)!r}; allowed: {allowed}.{hint}")
     for place, cost in costs.items():
         if not (_is_number(cost, 0, most) or cost == np.inf):
             to = " to ".join(repr(plain(v)) for v in place) if isinstance(place, tuple) else repr(plain(place))

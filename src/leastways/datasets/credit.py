@@ -22,7 +22,7 @@ MIN_ROWS = 100  # fewer would leave out whole categories
 _SAVINGS_GRID = [*range(0, 5_000, 500), *range(5_000, 20_000, 1_000), *range(20_000, 60_001, 5_000)]
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "age": {"direction": "up", "min": 19, "max": 75, "unit": "years"},
+    "age": {"direction": "up", "min": 19, "max": 75, "limits": (18, 120), "unit": "years"},
     "sex": {"direction": "fixed"},
     "group": {"direction": "fixed"},
     "education": {"direction": "up", "order": list(EDUCATION)},

@@ -149,7 +149,7 @@ def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
     if not t.allowed[p, v] or math.isnan(t.scores[p, f, m]):
         return math.inf
     if not t.ordered[f]:
-        stream = Stream(Stream(int(t.keys[p]), (-1 - v) & _MASK).state, m)
+        stream = Stream(Stream(int(t.keys[p]), (-1 - int(t.draws[v])) & _MASK).state, m)
         linear, percentile = stream.uniform(), stream.uniform()
     else:
         last = int(t.used[p, f]) - 1
@@ -222,8 +222,8 @@ def meets_rules(rules: RuleTables, offsets: NDArray[Any], p: int, start: Sequenc
 
 def state_distance(levels_a: Numbers, levels_b: Numbers, span: Numbers) -> float:
     """Twin of `state_distance` on values instead of codes."""
-    parts = [abs(a - b) / s if s > 0 else float(a != b) for a, b, s in zip(levels_a, levels_b, span, strict=True)]
-    return float(np.mean(parts))
+    by_feature = zip(levels_a, levels_b, span, strict=True)
+    return float(np.mean([min(abs(a - b) / s, 1.0) if s > 0 else float(a != b) for a, b, s in by_feature]))
 
 
 def set_score(

@@ -30,13 +30,13 @@ class SetStates(NamedTuple):
 
 @compiled
 def state_distance(t: Tables, p: int, a: NDArray[np.int32], b: NDArray[np.int32]) -> float:
-    """Mean over features of |x - y| / range for numbers, 0 or 1 for categories."""
+    """Mean over features of |x - y| / range for numbers, 1 at most; 0 or 1 for categories."""
     total = 0.0
     for f in range(a.shape[0]):
         if a[f] != b[f]:
             if t.span[f] > 0.0:
                 v = t.offsets[f]
-                total += abs(t.levels[p, v + a[f]] - t.levels[p, v + b[f]]) / t.span[f]
+                total += min(abs(t.levels[p, v + a[f]] - t.levels[p, v + b[f]]) / t.span[f], 1.0)
             else:
                 total += 1.0
     return total / a.shape[0]

@@ -28,6 +28,7 @@ class Tables(NamedTuple):
 
     start: NDArray[np.int32]  # [P, F] codes of the present state
     offsets: NDArray[np.int64]  # [F + 1] first slot of each feature
+    draws: NDArray[np.int64]  # [V] which random draws a slot has
     used: NDArray[np.int32]  # [P, F] slots in use
     ordered: NDArray[np.bool_]  # [F]
     levels: NDArray[np.float64]  # [P, V] values as numbers; places for categories
@@ -151,7 +152,7 @@ def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     ordered = t.ordered[f]
     linear = linear_mean(i, j, t.used[p, f]) if ordered else 0.0
     percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i]) if ordered else 0.0
-    row_key = keyed(t.keys[p], -1 - v)
+    row_key = keyed(t.keys[p], -1 - t.draws[v])
     noisy, means = t.who, t.room[0]
     n = 0
     for e in range(t.n_editors[p, f]):

@@ -28,9 +28,12 @@ def population_average_cost(min_costs: ArrayLike) -> float:
 
 
 def feature_distances(a: Numbers, b: Numbers, span: Numbers) -> Numbers:
-    """Distance per feature: |x - y| / range for numbers, 0 or 1 for categories (span 0); shapes [..., F]."""
+    """Distance per feature: |x - y| / range for numbers, 0 or 1 for categories (span 0); shapes [..., F].
+
+    Who stands beyond the ends of a grid may be further than its range from a point of it: that counts as 1.
+    """
     numeric = span > 0
-    scaled = np.abs(a - b) / np.where(numeric, span, 1.0)
+    scaled = np.minimum(np.abs(a - b) / np.where(numeric, span, 1.0), 1.0)
     return np.where(numeric, scaled, (a != b).astype(np.float64))
 
 

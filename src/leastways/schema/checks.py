@@ -106,14 +106,15 @@ def _fits(feature: Feature, column: pd.Series[Any]) -> bool:
     if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "iuf":
         return False
     x = feature.as_held(column.to_numpy())
-    inside = bool(((x >= feature.array[0]) & (x <= feature.array[-1])).all())  # NaN is not
-    return inside and not (feature.whole and (x != np.round(x)).any())
+    low, high = feature.possible
+    possible = bool(((x >= low) & (x <= high)).all())  # NaN is not
+    return possible and not (feature.whole and (x != np.round(x)).any())
 
 
 def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.intp], str]]:
     """Return (row positions, what is wrong) for one column."""
     empty = column.isna().to_numpy()
-    allowed = feature.allowed_text()
+    allowed = feature.possible_text()
     if not feature.missing:
         out = [(np.flatnonzero(empty), f"is missing; allowed: {allowed}")]
     else:  # a model tells None and NaN apart, and a column of objects can hold both
@@ -132,10 +133,14 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     x = np.full(len(column), feature.array[0])
     usable = ~empty & ~wrong
     x[usable] = feature.as_held(column.to_numpy(dtype=object)[usable].astype(np.float64))
-    outside = usable & ~((x >= feature.array[0]) & (x <= feature.array[-1]))
-    out.append((np.flatnonzero(outside), f"is outside the grid; allowed: {allowed}"))
+    low, high = feature.possible
+    beyond = usable & ~((x >= low) & (x <= high))
+    what = f"is too large a number; allowed: {low:.16g} to {high:.16g}"
+    if feature.limits != (None, None):
+        what = f"is outside the limits; allowed: {allowed}"
+    out.append((np.flatnonzero(beyond), what))
     if feature.whole:
-        broken = usable & ~outside & (x != np.round(x))
+        broken = usable & ~beyond & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
     return [o for o in out if len(o[0])]
 

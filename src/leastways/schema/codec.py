@@ -1,8 +1,8 @@
 """The one codec between raw data frames and integer codes.
 
-A code is a place in a person's own grid. Where the grid is open and the person's value lies between two points, that
-value is put in its place, so codes keep their order: code `k` below the insertion is grid point `k`, the insertion is
-the person's value, and above it code `k` is grid point `k - 1`. A missing value stands behind the grid's last point.
+A code is a place in a person's own grid. Where the person's number lies between two points, or beyond the ends, it is
+put in its place, so codes keep their order: code `k` below the insertion is grid point `k`, the insertion is the
+person's number, and above it code `k` is grid point `k - 1`. A missing value stands behind the grid's last point.
 """
 
 from __future__ import annotations
@@ -60,9 +60,6 @@ def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Code
     at, own = np.full(n, -1, np.int32), np.full(n, np.nan)
     if not feature.numeric:
         codes = category_codes(feature, column)
-    elif not feature.open:
-        x = feature.as_held(column.to_numpy(dtype=np.float64))
-        codes = (x - feature.array[0]).round().astype(np.int32)
     else:
         x = floats_of(feature, column)
         codes = np.searchsorted(feature.array, x).astype(np.int32)
@@ -107,8 +104,6 @@ def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: ND
 
 def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.float64]) -> Any:
     """Turn one feature's codes, in the grids of their people, back into a column of the original dtype."""
-    if not feature.open:
-        return feature.held.take(codes)
     out = feature.held.take(np.minimum(codes - ((at >= 0) & (codes > at)), len(feature.values) - 1))
     inserted = (at >= 0) & (codes == at)
     if not inserted.any():

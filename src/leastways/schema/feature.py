@@ -18,18 +18,24 @@ Kind = Literal["integer", "real", "ordinal", "category"]
 Direction = Literal["any", "up", "down", "fixed"]
 KINDS: tuple[Kind, ...] = ("integer", "real", "ordinal", "category")
 DIRECTIONS: tuple[Direction, ...] = ("any", "up", "down", "fixed")
-SETTINGS = ("kind", "direction", "order", "values", "grid", "min", "max", "step", "label", "unit", "missing", "never")
+EXACT = 2.0**53  # numbers are worked with as floats, which hold every integer up to here
+_LARGEST = 1e100  # of other numbers: distances between them, and their squares, are still finite
+SETTINGS = (
+    *("kind", "direction", "order", "values", "grid", "min", "max", "step"),
+    *("label", "unit", "missing", "never", "limits"),
+)
 
 
 @dataclass(frozen=True)
 class Feature:
     """A column of the table as leastways sees it.
 
-    `values` is the grid, in order. A numeric grid that skips values (a quantile grid, a step) is *open*: a person's
-    own value between two grid points gets a place of its own and is never rounded away. `dtype` is the column's type
-    in the table; for "category", `categories` and what follows restore it. With `missing`, people may have no value
-    here; it stays like that, as nobody knows what they would have to change. To values in `never` nobody is led: people
-    may have them, and keep them ("unknown", "other").
+    `values` is the grid, in order: where people may be led. A person's own number that is not on it, between two of its
+    points or beyond its ends, gets a place of its own and is never rounded away. `dtype` is the column's type in the
+    table; for "category", `categories` and what follows restore it. With `missing`, people may have no value here; it
+    stays like that, as nobody knows what they would have to change. To values in `never` nobody is led: people may have
+    them, and keep them ("unknown", "other"). `limits` are the least and the largest number that anybody can have: what
+    lies beyond is a fault of the table; None: there is none.
     """
 
     name: str
@@ -44,6 +50,7 @@ class Feature:
     categories_dtype: str = ""
     missing: bool = False
     never: tuple[Any, ...] = ()
+    limits: tuple[Any, Any] = (None, None)
 
     def __post_init__(self) -> None:
         for what, word, known in (("kind", self.kind, KINDS), ("direction", self.direction, DIRECTIONS)):
@@ -74,6 +81,7 @@ class Feature:
             )
         if self.numeric:
             self._check_numbers()
+        self._check_limits()
         self._check_dtype()
 
     def _check_numbers(self) -> None:
@@ -84,6 +92,23 @@ class Feature:
             raise SchemaError(f"feature {self.name!r}: the grid must rise from value to value: {listed(self.values)}.")
         if self.kind == "integer" and any(v != int(v) for v in self.values):
             raise SchemaError(f"feature {self.name!r} is integer, but its grid holds {listed(self.values)}.")
+
+    def _check_limits(self) -> None:
+        where = f"feature {self.name!r}: limits"
+        given: object = self.limits
+        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
+            raise SchemaError(f"{where} must be [least, largest], null where there is none, not {given!r}.")
+        low, high = limits = tuple(plain(end) for end in given)
+        if limits != (None, None) and not self.numeric:
+            raise SchemaError(f"{where} only fit numbers, and this is {self.kind}.")
+        if not all(end is None or is_number(end) for end in limits):
+            raise SchemaError(f"{where} must be numbers, null where there is none, not {list(limits)!r}.")
+        if (low is not None and low > self.values[0]) or (high is not None and high < self.values[-1]):
+            raise SchemaError(
+                f"{where} {list(limits)!r} leave out a part of the grid, which goes from {self.values[0]!r} to "
+                f"{self.values[-1]!r}. Change min and max first."
+            )
+        object.__setattr__(self, "limits", limits)
 
     def _check_dtype(self) -> None:
         """Raise unless the column can hold every value of the grid, so that decoding never changes one."""
@@ -139,12 +164,15 @@ class Feature:
         """Whether only whole numbers are possible, by kind or because the column holds no others."""
         return self.kind == "integer" or (self.numeric and pd.api.types.is_integer_dtype(self.column_dtype))
 
-    @cached_property
+    @property
     def open(self) -> bool:
-        """Whether a person's own value may be none of the grid's: between two of its points, or missing."""
-        if not self.numeric or self.missing:
-            return self.missing
-        return not self.whole or len(self.values) != int(self.values[-1]) - int(self.values[0]) + 1
+        """Whether a person's own value may be none of the grid's: a number off it, or missing."""
+        return self.numeric or self.missing
+
+    @cached_property
+    def gapless(self) -> bool:
+        """Whether the grid holds every possible number between its ends."""
+        return self.whole and len(self.values) == int(self.values[-1]) - int(self.values[0]) + 1
 
     @property
     def n_slots(self) -> int:
@@ -233,13 +261,41 @@ class Feature:
         """Largest minus smallest grid value (numbers only), as distances use it."""
         return float(self.values[-1]) - float(self.values[0])
 
+    @cached_property
+    def possible(self) -> tuple[float, float]:
+        """The least and the largest number that a person may have: within the limits, what can be held and worked with.
+
+        Every number of the grid is one.
+        """
+        inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
+        most = EXACT if self.whole else _LARGEST
+        low, high = -most, most
+        if isinstance(inner, np.dtype) and inner.kind in "iuf":
+            held = np.finfo(inner) if inner.kind == "f" else np.iinfo(inner)
+            low, high = max(low, float(held.min)), min(high, float(held.max))
+        least, largest = self.limits
+        low = low if least is None else max(low, float(self.as_held(least)))
+        high = high if largest is None else min(high, float(self.as_held(largest)))
+        return min(low, float(self.array[0])), max(high, float(self.array[-1]))
+
     def allowed_text(self) -> str:
-        """Say which values are allowed."""
+        """Say which values people may be led to, and which may be missing."""
         end = ", or missing" if self.missing else ""
         if self.numeric:
-            what = "a whole number" if self.whole else "a number"
-            return f"{what} from {plain(self.values[0])} to {plain(self.values[-1])}{end}"
+            return f"{self._number_text()} from {plain(self.values[0])} to {plain(self.values[-1])}{end}"
         return f"one of {listed(self.values, 12)}{end}"
+
+    def possible_text(self) -> str:
+        """Say which values people may have: of numbers, not only those between the ends of the grid."""
+        if not self.numeric:
+            return self.allowed_text()
+        (low, high), usual = self.limits, f" (usually {self.values[0]} to {self.values[-1]})"
+        least = "" if low is None else f" from {low} on" if high is None else f" from {low}"
+        most = "" if high is None else f" up to {high}" if low is None else f" to {high}"
+        return self._number_text() + (least + most or usual) + (", or missing" if self.missing else "")
+
+    def _number_text(self) -> str:
+        return "a whole number" if self.whole else "a number"
 
     def updated(self, settings: Mapping[str, Any]) -> Feature:
         """Return this feature with some settings changed, checking every key and value."""
@@ -265,4 +321,5 @@ class Feature:
             unit=str(settings.get("unit", self.unit)),
             missing=settings.get("missing", self.missing),
             never=settings.get("never", self.never),
+            limits=settings.get("limits", self.limits),
         )

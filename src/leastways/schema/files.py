@@ -31,6 +31,7 @@ _FEATURE = (
     "categories_dtype",
     "missing",
     "never",
+    "limits",
 )
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.
@@ -39,6 +40,7 @@ _HEADER = """\
 # kind       integer | real | ordinal | category   (ordinal: `values` are listed from low to high)
 # values     every category; text that looks like something else ("yes", "1") stands in quotes
 # min, max   ends of the grid of a number; `step` between points, or list the points under `grid`
+# limits     the least and the largest number that anybody can have: [0, null]; a row beyond them is a mistake
 # label      the name a person reads;  unit: printed behind numbers
 # never      values that people may have, but are never led to: [unknown, other]
 # missing    true: people may have no value here, which then stays as it is; false, or left out: they must have one
@@ -100,6 +102,8 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
         out["missing"] = True
     if feature.never:
         out["never"] = list(feature.never)
+    if feature.limits != (None, None):
+        out["limits"] = list(feature.limits)
     out["dtype"] = feature.dtype
     if feature.categories:
         out.update({"categories": list(feature.categories), "categories_ordered": feature.categories_ordered})
@@ -174,6 +178,7 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
         categories_dtype=spec.get("categories_dtype", ""),
         missing=spec.get("missing", False),
         never=tuple(spec.get("never", ())),
+        limits=spec.get("limits", (None, None)),
     )
 
 

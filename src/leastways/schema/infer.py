@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 
 from leastways.errors import SchemaError, plain
-from leastways.schema.feature import Feature
+from leastways.schema.feature import EXACT, Feature
 from leastways.schema.grids import MAX_INTEGERS
 
 MAX_QUANTILES = 100
 _MAX_CATEGORIES = 200
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?")
-_EXACT = 2**53  # codes are worked out with floats, which hold every integer up to here
 
 
 def infer_features(frame: pd.DataFrame, columns: list[str]) -> tuple[Feature, ...]:
@@ -58,10 +57,8 @@ def _of_known(name: str, known: pd.Series[Any], gaps: bool) -> Feature:
     if not np.isfinite(x).all():
         raise SchemaError(f"column {name!r} holds infinite values; drop those rows or cap them.")
     # pandas keeps whole numbers as floats where some are missing
-    integral = pd.api.types.is_integer_dtype(dtype) or (
-        gaps and bool(((x == np.round(x)) & (np.abs(x) < _EXACT)).all())
-    )
-    if integral and np.abs(x).max() >= _EXACT:
+    integral = pd.api.types.is_integer_dtype(dtype) or (gaps and bool(((x == np.round(x)) & (np.abs(x) < EXACT)).all()))
+    if integral and np.abs(x).max() >= EXACT:
         raise SchemaError(f"column {name!r} holds integers beyond 2**53; it looks like an identifier. Drop it.")
     if integral and x.max() - x.min() < MAX_INTEGERS:
         values: tuple[Any, ...] = tuple(range(int(x.min()), int(x.max()) + 1))

@@ -79,8 +79,8 @@ class Schema:
     ) -> Schema:
         """Return a schema with some features changed.
 
-        Settings: direction, order, kind, values, grid, min, max, step, label, unit, missing, never. With `step` but no
-        `min`, the points between the ends are multiples of the step; both ends are always points of the grid.
+        Settings: direction, order, kind, values, grid, min, max, step, label, unit, missing, never, limits. With `step`
+        but no `min`, the points between the ends are multiples of the step; both ends are always points of the grid.
         Features whose name is no Python word go into a mapping:
         ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
         """
@@ -108,6 +108,16 @@ class Schema:
     def offsets(self) -> NDArray[np.int64]:
         """Where each feature's slots begin in a cost table, and the table's height at the end: [F + 1]."""
         return np.concatenate([[0], np.cumsum([f.n_slots for f in self.features])]).astype(np.int64)
+
+    @cached_property
+    def draws(self) -> NDArray[np.int64]:
+        """Which random draws each slot of a cost table has, [V]: slot by slot.
+
+        The last slot of a grid without gaps is for the few people who stand beyond its ends. Such slots come after all
+        others, so that everybody else draws what they would draw without them.
+        """
+        rare = np.concatenate([np.arange(f.n_slots) == _rare_slot(f) for f in self.features])
+        return np.argsort(np.argsort(rare, kind="stable"), kind="stable").astype(np.int64)
 
     def position(self, name: str) -> int:
         """Return a feature's place among the features."""
@@ -162,11 +172,11 @@ class Schema:
         codes = np.asarray(codes, dtype=np.int32, order="F")
         columns: dict[str, Any] = {}
         for i, f in enumerate(self.features):
-            if not f.open or (people is None and not f.missing):
-                columns[f.name] = f.held.take(codes[:, i])
-            elif people is None:
+            if people is None and f.missing:
                 end = np.full(len(codes), len(f.values), dtype=np.int32)
                 columns[f.name] = decode_column(f, codes[:, i], end, np.full(len(codes), np.nan))
+            elif people is None or not (people.inserted_at[:, i] >= 0).any():
+                columns[f.name] = f.held.take(codes[:, i])
             else:
                 at, own = people.inserted_at[:, i], people.own[:, i]
                 at, own = (at, own) if rows is None else (at[rows], own[rows])
@@ -199,3 +209,8 @@ class Schema:
     def __str__(self) -> str:
         rows: Iterable[str] = (f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}" for f in self.features)
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
+
+
+def _rare_slot(feature: Feature) -> int:
+    """Return the slot of a gapless grid that only people beyond its ends need; -1 if there is none."""
+    return len(feature.values) if feature.numeric and feature.gapless and not feature.missing else -1

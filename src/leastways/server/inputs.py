@@ -139,7 +139,8 @@ def fits(feature: Feature, value: Any) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
         return False
     held = value if feature.dtype in ("int64", "float64") else float(feature.as_held(value))
-    return bool(feature.array[0] <= held <= feature.array[-1]) and not (feature.whole and held != round(held))
+    low, high = feature.possible
+    return low <= held <= high and not (feature.whole and held != round(held))
 
 
 def _json_fault(feature: Feature, value: Any) -> str:
@@ -160,7 +161,7 @@ def _json_fault(feature: Feature, value: Any) -> str:
 
 
 def _allowed(feature: Feature) -> str:
-    return f"allowed: {feature.allowed_text()}"
+    return f"allowed: {feature.possible_text()}"
 
 
 def type_of(value: object) -> type:

@@ -66,16 +66,20 @@ def _present(feature: Feature) -> dict[str, Any]:
 
 
 def value_schema(feature: Feature) -> dict[str, Any]:
-    """Return the JSON Schema of a feature's values."""
+    """Return the JSON Schema of the values that people may have."""
     if not feature.numeric:
         return {"enum": [plain(v) for v in feature.values]}
-    kind = "integer" if feature.whole else "number"
-    return {"type": kind, "minimum": plain(feature.values[0]), "maximum": plain(feature.values[-1])}
+    low, high = feature.possible
+    if feature.whole:
+        return {"type": "integer", "minimum": int(low), "maximum": int(high)}
+    return {"type": "number", "minimum": low, "maximum": high}
 
 
 def _description(feature: Feature) -> str:
     unit = f" ({feature.unit})" if feature.unit else ""
-    return f"{feature.wording}{unit}; {_MOVES[feature.direction]}"
+    led = feature.numeric and feature.direction != "fixed"
+    grid = f"; options lie between {plain(feature.values[0])} and {plain(feature.values[-1])}" if led else ""
+    return f"{feature.wording}{unit}; {_MOVES[feature.direction]}{grid}"
 
 
 def preferences_schema(schema: Schema) -> dict[str, Any]:
