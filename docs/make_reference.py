@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 # Public to the other rooms of the package, of no use to a reader.
 HIDDEN = {
-    "Schema": ("offsets", "position", "encode_checked", "encode_options"),
+    "Schema": ("offsets", "draws", "position", "encode_checked", "encode_options"),
     "Feature": (
         "whole",
         "n_slots",
