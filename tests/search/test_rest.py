@@ -110,3 +110,24 @@ def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytes
     assert clock[0] == 1000
     assert "refuses all" not in row["reason"]
     assert row["queries"] < 51
+
+
+@given(
+    accepted=st.sets(st.sampled_from(KEY.tolist()), min_size=1),
+    seed=st.integers(0, 99),
+    objective=st.sampled_from(["emc", "satisfaction"]),
+    company=st.lists(st.sampled_from(range(len(TRAIN))), min_size=1, max_size=6, unique=True),
+)
+@settings(max_examples=30, deadline=None)
+def test_nothing_cheaper_is_left(accepted: set[int], seed: int, objective: Any, company: list[int]) -> None:
+    """With a budget for all states and room for all options, every sample has its cheapest accepted state."""
+    people = TRAIN.iloc[company]
+
+    def model(frame: pd.DataFrame) -> NDArray[np.float64]:
+        return np.isin(key(frame), list(accepted)).astype(float)
+
+    rec = Recourse(model, SCHEMA, n_options=54, budget=60, n_costs=10, random_state=seed, objective=objective)
+    plans = rec.fit(TRAIN).recommend(people)
+    found = plans.summary.index[plans.summary["status"] == "found"]
+    certificates = rec.certify(plans, people=found).certificates if len(found) else pd.DataFrame({"gap": [0.0]})
+    assert certificates["gap"].abs().max() < 1e-9

@@ -19,7 +19,6 @@ from leastways.kernels.rules import RuleTables, meets_rules
 from leastways.kernels.tables import Tables, row_of
 
 RUNNING, BLOCKED, DONE = 0, 1, 2
-PENDING, NO, YES = 0, 1, 2
 
 
 class Book(NamedTuple):
@@ -28,7 +27,7 @@ class Book(NamedTuple):
     slots: NDArray[np.int64]  # [C] a power of two, at least twice the rows; -1 where empty
     people: NDArray[np.int64]  # [B]
     codes: NDArray[np.int32]  # [B, F]
-    answer: NDArray[np.int8]  # [B]
+    answered: NDArray[np.bool_]  # [B]
 
 
 class Standing(NamedTuple):
@@ -119,7 +118,6 @@ def _step(
         if heaps.n[s] + GROWTH > heaps.begin[s + 1] - top:
             return rows  # no room: another round
         show(ladders, heaps, s, start, codes)
-        cost = heaps.cost[top]
         permitted = meets_rules(rules, q.offsets, p, start, codes)
         place = _place(book, p, codes) if permitted and looks else -1
         known = place >= 0 and book.slots[place] >= 0
@@ -131,17 +129,12 @@ def _step(
         take(ladders, heaps, s, ranks, most_cost, standing.cost[s], rules.max_changes)
         if not permitted:
             continue
-        if known:
-            answer = book.answer[book.slots[place]]
-            if answer == PENDING:
-                waiting += 1
-            elif answer == YES and cost < standing.cost[s]:  # by a rounding: it was noted when it was told
-                standing.cost[s] = cost
-                copy(codes, standing.codes[s])
+        if known:  # an accepted one was noted when it was told
+            waiting += 0 if book.answered[book.slots[place]] else 1
             continue
         book.people[rows] = p
         copy(codes, book.codes[rows])
-        book.answer[rows] = PENDING
+        book.answered[rows] = False
         if looks:
             book.slots[place] = rows
         standing.left[p] -= 1

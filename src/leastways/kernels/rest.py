@@ -1,4 +1,4 @@
-"""All states that a person can reach and was not asked about, where they are few."""
+"""All states that could help a person and were not asked about, where they can reach few."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.compiled import compiled
-from leastways.kernels.guides import is_new, state_hash
+from leastways.kernels.guides import Guides, is_new, state_hash
 from leastways.kernels.propose import same_state
 from leastways.kernels.rules import RuleTables, meets_rules
+from leastways.kernels.tables import Tables, may_gain
 
 
 @compiled
 def ask_rest(
+    t: Tables,
     rules: RuleTables,
-    offsets: NDArray[np.int64],  # [F + 1]
-    start: NDArray[np.int32],  # [P, F]
+    g: Guides,  # states that are written are entered among those seen
     choices: NDArray[np.int32],  # [P, V] each feature's permitted codes, packed at its offset
     n_choices: NDArray[np.int32],  # [P, F]
-    seen: NDArray[np.uint64],  # [P, H] hashes of asked states; those written are entered
     who: NDArray[np.int64],  # [W] people, in order
     people: NDArray[np.int64],  # [R] written
     codes: NDArray[np.int32],  # [R + 1, F] written; the last row is room to work in
 ) -> int:
-    """Write the states of these people that are left, each within the rules; return their number."""
-    F = start.shape[1]
+    """Write the states of these people that are left, each within the rules; return their number.
+
+    Of those who have an accepted state, only what would serve some sample better.
+    """
+    F = t.start.shape[1]
     place = np.zeros(F, np.int64)
     n = 0
     for p in who:
@@ -38,9 +41,10 @@ def ask_rest(
                 place[turned] = 0
                 turned += 1
             for f in range(F):
-                codes[n, f] = choices[p, offsets[f] + place[f]]
-            fits = not same_state(codes[n], start[p]) and meets_rules(rules, offsets, p, start[p], codes[n])
-            if fits and is_new(seen[p], state_hash(codes[n]), True):
+                codes[n, f] = choices[p, t.offsets[f] + place[f]]
+            fits = not same_state(codes[n], t.start[p]) and meets_rules(rules, t.offsets, p, t.start[p], codes[n])
+            helps = fits and (g.n_valid[p] == 0 or may_gain(t, p, codes[n], g.lowest[p]))
+            if helps and is_new(g.seen[p], state_hash(codes[n]), True):
                 people[n] = p
                 n += 1
     return n

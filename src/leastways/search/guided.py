@@ -154,20 +154,20 @@ class GuidedRun:
         return self._with_rest(Questions(people[:n], codes[:n]), left)
 
     def _with_rest(self, questions: Questions, left: NDArray[np.int64]) -> Questions:
-        """Add all other states of those who have nothing yet and no more questions, where what is left suffices.
+        """Add all other states that could help those who have no more questions, where what is left suffices for all.
 
-        Then "nothing was found" means that there is nothing.
+        Then "nothing was found" means that there is nothing, and nothing that was found is worse than need be.
         """
         at_end = np.bincount(questions.people, minlength=len(left)) == 0
         few = self.states - self.guides.n_asked <= left
-        who = np.flatnonzero(at_end & few & (left > 0) & (self.guides.n_valid == 0) & ~self.rest_asked)
+        who = np.flatnonzero(at_end & few & (left > 0) & ~self.rest_asked)
         if not len(who):
             return questions
         self.rest_asked[who] = True
         t, rules = self.problem.samples.tables, self.problem.samples.rules
         rows = int(left[who].sum())
         people, codes = np.empty(rows, np.int64), np.empty((rows + 1, t.start.shape[1]), np.int32)
-        n = ask_rest(rules, t.offsets, t.start, *self.moves, self.guides.seen, who, people, codes)
+        n = ask_rest(t, rules, self.guides, *self.moves, who, people, codes)
         self.all_told[np.setdiff1d(who, people[:n])] = True  # all there was had been asked
         people, codes = np.append(questions.people, people[:n]), np.concatenate([questions.codes, codes[:n]])
         order = np.argsort(people, kind="stable")  # rows of one person stand together

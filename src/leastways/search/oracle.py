@@ -30,9 +30,7 @@ from leastways.kernels.best_first import (
 from leastways.kernels.oracle import (
     BLOCKED,
     DONE,
-    NO,
     RUNNING,
-    YES,
     Book,
     Standing,
     ask_states,
@@ -155,7 +153,9 @@ class _Run:
         self.rest = np.full(S, np.inf)  # the cheapest state not asked about, of searches that ended
         self.closed = np.zeros(S, np.bool_)
         self.looks = bool((np.diff(q.first) > 1).any())  # a search alone never meets a state twice
-        self.book = Book(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, F), np.int32), np.empty(0, np.int8))
+        self.book = Book(
+            np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, F), np.int32), np.empty(0, np.bool_)
+        )
         self.rows = self.asked = 0
         self.active = np.zeros(S, np.bool_)  # searches that were running when the round began
         self.has_room = np.zeros(P, np.bool_)  # people whose turn it is
@@ -204,7 +204,7 @@ class _Run:
 
     def tell(self, questions: Questions, accepted: NDArray[np.bool_]) -> None:
         """Take the answers to the last questions."""
-        self.book.answer[self.asked : self.rows] = np.where(accepted, YES, NO)
+        self.book.answered[self.asked : self.rows] = True
         tell_states(self.q, questions.people, questions.codes, accepted, self.standing)
 
     def fail(self, failed: Mapping[int, ModelError]) -> None:
@@ -278,8 +278,8 @@ class _Run:
         B = max(2 * B, self.rows + wanted)
         old, n = self.book, self.rows
         slots = np.full(1 << int(2 * B - 1).bit_length() if self.looks else 0, -1, np.int64)
-        self.book = Book(slots, np.empty(B, np.int64), np.empty((B, F), np.int32), np.empty(B, np.int8))
+        self.book = Book(slots, np.empty(B, np.int64), np.empty((B, F), np.int32), np.empty(B, np.bool_))
         self.book.people[:n], self.book.codes[:n] = old.people[:n], old.codes[:n]
-        self.book.answer[:n] = old.answer[:n]
+        self.book.answered[:n] = old.answered[:n]
         if self.looks:
             refill(self.book, n)
