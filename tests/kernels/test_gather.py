@@ -23,7 +23,7 @@ def slow_gather(
                 out[r, columns] = own[person, columns]
             else:
                 slot = code - (place >= 0 and code > place)
-                out[r, columns] = values[min(slot, len(values) - 1)]
+                out[r, columns] = values[slot]
     return out
 
 
@@ -32,7 +32,6 @@ def flat(tables: list[Any]) -> tuple[NDArray[Any], ...]:
     parts = [values.ravel() for _, values in tables]
     return (
         np.array([len(values) for _, values in tables], dtype=np.int64),
-        np.ones(len(tables), dtype=bool),
         np.concatenate([[0], np.cumsum(widths)]).astype(np.int64),
         np.concatenate([columns for columns, _ in tables]).astype(np.int64),
         np.concatenate([[0], np.cumsum([len(p) for p in parts])[:-1]]).astype(np.int64),
@@ -54,22 +53,19 @@ def test_agrees_with_the_slow_twin(seed: int, by_columns: bool) -> None:
     at = np.where(rng.random((P, F)) < 0.5, rng.integers(0, sizes + 1, (P, F)), -1).astype(np.int32)
     own, base = rng.integers(100, 200, (P, D)), rng.integers(200, 300, D)
     people = rng.integers(0, P, R)
-    codes = rng.integers(0, sizes + 1, (R, F)).astype(np.int32)
+    codes = rng.integers(0, sizes + (at[people] >= 0), (R, F)).astype(np.int32)
     out = np.empty(R * D, np.int64)
     row_step, column_step = (1, int(R)) if by_columns else (D, 1)
-    sizes, is_open, first, columns, start, cells = flat(tables)
-    assert gather(
-        codes, people, at, own, sizes, is_open, first, columns, start, cells, base, row_step, column_step, out
-    )
+    sizes, first, columns, start, cells = flat(tables)
+    assert gather(codes, people, at, own, sizes, first, columns, start, cells, base, row_step, column_step, out)
     got = out.reshape(D, R).T if by_columns else out.reshape(R, D)
     assert np.array_equal(got, slow_gather(codes, people, at, own, tables, base))
 
 
 @pytest.mark.parametrize(("code", "person"), [(-1, 0), (3, 0), (0, 1), (0, -1)])
 def test_what_is_in_no_grid_is_refused(code: int, person: int) -> None:
-    sizes, is_open, first, columns, start, cells = flat([(np.array([0]), np.arange(3)[:, None])])
-    closed = np.zeros_like(is_open)
+    sizes, first, columns, start, cells = flat([(np.array([0]), np.arange(3)[:, None])])
     codes, people, nowhere = np.array([[code]], np.int32), np.array([person]), np.array([[-1]], np.int32)
     base, out = np.zeros(1, np.int64), np.empty(1, np.int64)
-    known = gather(codes, people, nowhere, base[None], sizes, closed, first, columns, start, cells, base, 1, 1, out)
+    known = gather(codes, people, nowhere, base[None], sizes, first, columns, start, cells, base, 1, 1, out)
     assert not known

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
 
@@ -185,3 +187,17 @@ def test_half_precision_output_is_readable() -> None:
     result = torch.full((50,), 0.25, dtype=torch.bfloat16)
     answer = as_model(TorchModel(Pair(result), ENCODER, output="probability"), 1).probability(FRAME)
     np.testing.assert_array_equal(answer, np.full(50, 0.25))
+
+
+def test_threads_that_share_a_module_in_training() -> None:
+    """One thread must not switch it back while another still runs it."""
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(2, 64), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(64, 1))
+    module[1].eval()
+    model = as_model(TorchModel(module, lambda frame: frame.to_numpy(dtype=np.float32)), 1)
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 2)), columns=list("ab"))
+    alone = model.probability(rows)
+    with ThreadPoolExecutor(4) as executor:
+        for answer in executor.map(lambda _: model.probability(rows), range(200)):
+            np.testing.assert_allclose(answer, alone, atol=1e-6)
+    assert [part.training for part in module] == [True, False, True, True]

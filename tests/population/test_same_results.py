@@ -173,6 +173,21 @@ def test_kinds_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert events(out).count("interrupted") == 3
 
 
+def test_kinds_do_not_depend_on_how_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value that cannot be read changes the type of all that are read with it: of a block here, of a part there."""
+    for room in ("csv_files", "parquet_files"):
+        monkeypatch.setattr(f"leastways.population.{room}.BATCH", 6)
+    crowd = people().iloc[[0, 1, 2] * 10].set_axis([f"q{i}" for i in range(30)], axis=0).astype({"age": object})
+    crowd.loc["q20", "age"] = "old"
+    crowd.loc["q21", "age"] = 2**60
+    crowd.to_csv(tmp_path / "people.csv", index_label="customer")
+    once = run(fitted(), tmp_path / "people.csv", tmp_path / "once", dedup=True, index="customer")
+    each = run(fitted(), tmp_path / "people.csv", tmp_path / "each", index="customer")
+    assert (once.solved, each.solved) == (5, 30)
+    for found, wanted in zip(tables(tmp_path / "once"), tables(tmp_path / "each"), strict=True):
+        pd.testing.assert_frame_equal(found, wanted)
+
+
 def test_people_who_said_different_things_are_not_alike(tmp_path: Path) -> None:
     crowd = people().iloc[[0] * 6].set_axis(list("abcdef"), axis=0)
     said = {"a": lw.Preferences(editable=["income"]), "b": lw.Preferences(editable=["income"])}

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.compose import make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import leastways as lw
-from leastways import Preferences, Schema
+from leastways import IfThen, Preferences, Schema
 from leastways.metrics import evaluate_people
 from tests.models.mixed import Whole
 from tests.recourse.bank import SCHEMA as BANK
@@ -154,5 +154,34 @@ def test_what_a_cost_table_says_of_them() -> None:
     told = Preferences(editable=["age", "income"], costs={"age": table})
     plan = asked().recommend(person, told)["o0"]
     assert plan.status == "found"
+    at_nine = Preferences(editable=["age", "income"], costs={"age": {9: 0, 40: 0.3}})
+    assert asked().recommend(person, at_nine)["o0"].status == "found"
     with pytest.raises(lw.PreferenceError, match=f"names 9; allowed: a whole number from {ages[0]} to {ages[-1]}"):
         asked().recommend(person, Preferences(costs={"age": {9: 0.5}}))
+
+
+def test_a_rule_may_name_where_only_people_stand() -> None:
+    """With limits that say so; else a number off the grid is taken for a slip."""
+    rule = IfThen({"age": 100}, {"school": ["high"]})
+    plans = asked(schema=SCHEMA.update(rules=[rule])).recommend(PEOPLE.assign(age=100, income=800.0, school="none"))
+    stays = plans.options["age"] == 100
+    assert (plans.options["school"][stays] == "high").all()
+    free = SCHEMA.update(age={"limits": [None, None]})
+    with pytest.raises(lw.SchemaError, match="100 is not a value of 'age'"):
+        free.update(rules=[rule])
+
+
+def test_far_beyond_several_ends_a_way_is_found() -> None:
+    """The model is so sure of its no that no single move shows: look anywhere first, then for cheaper ones."""
+    credit = lw.datasets.load_credit()
+    text = make_column_selector(dtype_exclude="number")
+    encoder = make_column_transformer((OneHotEncoder(), text), remainder=StandardScaler())
+    model = make_pipeline(encoder, LogisticRegression(max_iter=1000)).fit(credit.X, credit.y)
+    people = credit.people[model.predict(credit.people) == 0].head(40)
+    far = people.assign(late_payments=55, loan_amount=95000.0, monthly_income=350.0, hours_per_week=8)
+    assert model.predict_proba(far)[:, 1].max() < 1e-4
+    few: dict[str, Any] = {"n_options": 5, "n_costs": 100}
+    found = lw.Recourse(model, credit.schema(), **few).fit(credit.train).recommend(far).summary
+    other = lw.Recourse(model, credit.schema(), method="cols", **few).fit(credit.train).recommend(far).summary
+    assert (found["status"] == "found").all()
+    assert found["covered"].mean() > other["covered"].mean()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastways.errors import DataError
+from leastways.errors import DataError, SchemaError
 from leastways.schema import Schema
 from tests.schema.frames import frames
 
@@ -34,12 +34,16 @@ def test_columns_may_come_in_any_order_with_the_target() -> None:
     ("column", "value", "message"),
     [
         ("age", None, "nan is missing; allowed: a whole number (usually 18 to 60)"),
-        ("age", 2**60, "1152921504606846976 is too large a number; allowed: -9007199254740992 to 9007199254740992"),
+        (
+            "age",
+            2**60,
+            "1152921504606846976 is beyond what the column can hold; allowed: -9007199254740991 to",
+        ),
         ("age", 20.5, "20.5 is not a whole number; allowed: a whole number (usually 18 to 60)"),
         ("age", "20", "'20' is not a number"),
         ("age", True, "True is not a number"),
-        ("debt", np.inf, "inf is too large a number; allowed: -1e+100 to 1e+100"),
-        ("debt", -np.inf, "-inf is too large a number"),
+        ("debt", np.inf, "inf is beyond what the column can hold; allowed: -9007199254740991 to 9007199254740991"),
+        ("debt", -np.inf, "-inf is beyond what the column can hold"),
         ("debt", np.nan, "nan is missing"),
         ("debt", "much", "'much' is not a number"),
         ("job", "cok", "'cok' is not a known category; allowed: one of 'cook', 'nurse'. Did you mean 'cook'?"),
@@ -85,9 +89,44 @@ def test_what_a_column_cannot_hold_is_a_fault() -> None:
     schema = Schema.infer(TRAIN.astype({"age": "int8", "debt": "float16"}), target="y")
     faults = schema.problems(GOOD.assign(age=[127, 128], debt=[65504.0, 1e5]))
     assert faults["problem"].tolist() == [
-        "is too large a number; allowed: -128 to 127",
-        "is too large a number; allowed: -65504 to 65504",
+        "is beyond what the column can hold; allowed: -128 to 127",
+        "is beyond what the column can hold; allowed: -65504 to 65504",
     ]
+
+
+def test_limits_and_what_a_column_can_hold_are_told_apart() -> None:
+    schema = Schema.infer(TRAIN.astype({"age": "uint8"}), target="y").update(age={"limits": [0, 1000]})
+    assert schema.problems(GOOD.assign(age=[300, 1001]))["problem"].tolist() == [
+        "is beyond what the column can hold; allowed: 0 to 255",
+        "is outside the limits; allowed: a whole number from 0 to 1000",
+    ]
+
+
+def test_integers_that_no_float_holds() -> None:
+    """They would be changed on the way, or stop the call."""
+    ages = pd.Series([2**53 + 1, 10**400], index=GOOD.index, dtype=object)
+    assert SCHEMA.problems(GOOD.assign(age=ages))["row"].tolist() == ["ann", "bob"]
+    assert len(SCHEMA.problems(GOOD.assign(age=[2**53 - 1, 1 - 2**53]))) == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ([20, None], "limits [20, None] leave out a part of the grid, which goes from 18 to 60"),
+        ([None, 50], "leave out a part of the grid"),
+        ([90, 0], "limits run from 90 down to 0"),
+        ([0], "must be [least, largest], null where there is none, not [0]"),
+        ("0 to 9", "must be [least, largest]"),
+        ([0, "9"], "must be numbers, null where there is none"),
+        ([0, 10**400], "must be numbers"),
+    ],
+)
+def test_limits_that_cannot_be(limits: Any, message: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        SCHEMA.update(age={"limits": limits})
+    assert message in str(caught.value)
+    with pytest.raises(SchemaError, match="limits only fit numbers, and this is category"):
+        SCHEMA.update(job={"limits": [0, 9]})
 
 
 @pytest.mark.parametrize(

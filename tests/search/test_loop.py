@@ -20,6 +20,7 @@ from leastways.search import (
     register_searcher,
     run_search,
 )
+from leastways.search.contract import Accepted
 from tests.worlds import judge_of, make_problem, make_world
 
 
@@ -148,6 +149,10 @@ def flipped(chosen: Chosen) -> NDArray[np.int32]:
         (of_chosen(n=lambda c: c.n + 50), r"n must be whole numbers from 0 to \d"),
         (of_chosen(n=lambda c: c.n * 0 - 1), r"n must be whole numbers from 0 to \d"),
         (of_chosen(codes=lambda c: c.codes[:, :1]), r"chosen must return codes \[\d+, \d, \d+\]"),
+        (
+            of_chosen(codes=lambda c: np.repeat(c.codes[:, :1], c.codes.shape[1], axis=1)),
+            r"offered the same state twice",
+        ),
         (of_chosen(codes=flipped), r"person \d+ is offered a state that the model did not accept when asked"),
     ],
 )
@@ -191,3 +196,26 @@ def test_what_people_may_not_do_is_not_offered_to_them() -> None:
         run_search(Lawless(), problem, judge_of(world, encoded), 0.5)
     study = type("Study", (Lawless,), {"offers_unpermitted": True})
     assert run_search(study(), problem, judge_of(world, encoded), 0.5).chosen.n.any()
+
+
+def test_an_option_has_the_probability_that_the_model_gave() -> None:
+    world = make_world(5, n=40)
+    problem, encoded = make_problem(world, world.refused(), budget=60)
+    right = run_search(COLS(), problem, judge_of(world, encoded), 0.5).chosen
+    spoiled = Wrong(of_chosen(probability=lambda c: c.probability * np.nan))
+    given = run_search(spoiled, problem, judge_of(world, encoded), 0.5).chosen
+    there = np.arange(right.codes.shape[1]) < right.n[:, None]
+    assert there.any()
+    np.testing.assert_array_equal(given.probability[there], right.probability[there])
+
+
+def test_a_state_accepted_for_one_person_is_not_taken_for_another_s() -> None:
+    """Also where the codes of the two differ by as much as their places."""
+    world = make_world(5, n=40)
+    problem, _ = make_problem(world, world.refused(), budget=60)
+    F = problem.people.codes.shape[1]
+    grid = np.stack(np.meshgrid(*[np.arange(4)] * min(F, 4), indexing="ij"), axis=-1).reshape(-1, min(F, 4))
+    codes = np.zeros((len(grid), F), np.int32)
+    codes[:, : grid.shape[1]] = grid
+    keys = [Accepted(problem)._key(np.full(len(codes), p), codes) for p in range(6)]
+    assert len(np.unique(np.concatenate(keys))) == 6 * len(codes)

@@ -103,9 +103,9 @@ def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytes
 
     monkeypatch.setattr(GuidedRun, "_with_rest", late)
     train = pd.DataFrame({"a": np.arange(51)})
-    rec = Recourse(
-        lambda frame: np.zeros(len(frame)), Schema.infer(train), n_options=1, budget=60, n_costs=20, time_limit=100
-    )
+    settings: dict[str, Any] = {"n_options": 1, "budget": 60, "n_costs": 20, "time_limit": 100}
+    method = lw.Guided(without=("steps",))  # else it would come upon all of these few by itself
+    rec = Recourse(lambda frame: np.zeros(len(frame)), Schema.infer(train), method, **settings)
     row = rec.fit(train).recommend(train.iloc[[10]]).summary.iloc[0]
     assert clock[0] == 1000
     assert "refuses all" not in row["reason"]

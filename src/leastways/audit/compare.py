@@ -14,7 +14,7 @@ from leastways.audit.figures import MEASURES, Figures
 from leastways.audit.groups import Grouping
 from leastways.audit.resample import Floats, Tally, bootstrap_sums, generator, holm, interval, p_value
 from leastways.metrics import disparate_impact_ratio
-from leastways.plans import STATUSES, RecoursePlans
+from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
 
 # A ratio outside of these is a large difference: the four-fifths rule, and the same the other way round.
 NOT_LARGE = (0.8, 1.25)
@@ -22,7 +22,7 @@ ALPHA = 0.05  # an adjusted p-value below this is a difference
 RATIO_KEYS = ("grouping", "group", "metric")
 REFERENCE, TOO_FEW, UNSURE = "reference", "too few people", "cannot say"
 LOWER, HIGHER, SLIGHTLY, SAME, UNDEFINED = "lower", "higher", "slightly ", "no large difference", "undefined"
-SERVED = tuple(status for status in STATUSES if status not in ("already_positive", "invalid_input"))
+SERVED = tuple(status for status in STATUSES if status not in NOT_SEARCHED)
 
 
 @dataclass(frozen=True)

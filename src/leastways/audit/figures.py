@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from leastways.audit.resample import Floats
 from leastways.errors import DataError, SettingError, listed
 from leastways.metrics import SimulatedPeople
-from leastways.plans import RecoursePlans
+from leastways.plans import NOT_SEARCHED, RecoursePlans
 
-NOT_REFUSED = ("already_positive", "invalid_input")  # in no rate's denominator
 _ROUNDING = 1e-6  # by which an option may seem to cost less than the least there is
 
 
@@ -82,7 +81,7 @@ def figures_of(
     plans: RecoursePlans, truths: Sequence[SimulatedPeople], oracles: Sequence[pd.DataFrame], k: float
 ) -> Figures:
     """Collect the figures: by hidden cost functions where there are some, else by what the plans say themselves."""
-    refused = np.flatnonzero(~plans.summary["status"].isin(NOT_REFUSED).to_numpy())
+    refused = np.flatnonzero(~plans.summary["status"].isin(NOT_SEARCHED).to_numpy())
     if not len(refused):
         raise DataError(f"none of the {len(plans)} people in the plans was refused: there is nothing to audit.")
     rows = plans.summary.iloc[refused]

@@ -171,12 +171,12 @@ def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame
 
 def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, seed: int) -> list[SimulatedPeople]:
     """Draw hidden cost functions for the refused people."""
-    from leastways.audit.figures import NOT_REFUSED
     from leastways.cli.reading import read_training
     from leastways.metrics import simulate_people
+    from leastways.plans import NOT_SEARCHED
 
     train = read_training(data, plans.schema)
-    refused = plans.people[~plans.summary["status"].isin(NOT_REFUSED)]
+    refused = plans.people[~plans.summary["status"].isin(NOT_SEARCHED)]
     if refused.empty:
         return []
     return [

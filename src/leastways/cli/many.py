@@ -118,10 +118,10 @@ class Many:
     def _audited(self, result: PopulationResult, seed: int) -> Path | None:
         """Compare groups, and return the page that says how they fare."""
         from leastways.audit import audit_plans
-        from leastways.audit.figures import NOT_REFUSED
+        from leastways.plans import NOT_SEARCHED
         from leastways.report import write_audit
 
-        if result.totals.people == sum(result.totals.statuses.get(status, 0) for status in NOT_REFUSED):
+        if result.totals.people == sum(result.totals.statuses.get(status, 0) for status in NOT_SEARCHED):
             return None  # there is nobody to compare
         plans, total = read_sample(result.folder, SAMPLE, seed)
         with progress_bar("comparing groups") as progress:

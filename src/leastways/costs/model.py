@@ -17,7 +17,7 @@ from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, draw_profiles
 from leastways.rng import Keys, stream
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import finite, levels_of, slots_used
+from leastways.schema.codec import finite, grid_places, levels_of, slots_used
 from leastways.schema.consistency import clauses_of
 from leastways.schema.rules import AtMost, Linked
 
@@ -183,8 +183,7 @@ def permitted(
         own, at = people.codes[:, f, None], people.inserted_at[:, f, None]
         ok = (slots < used[:, f, None]) & open_to[:, f, None]
         if feature.never:
-            place = np.where((at >= 0) & (slots > at), slots - 1, slots)
-            ok &= feature.offered[np.minimum(place, len(feature.values) - 1)]
+            ok &= feature.offered[grid_places(slots, at, len(feature.values))]
         if feature.direction == "up":
             ok &= slots > own
         elif feature.direction == "down":

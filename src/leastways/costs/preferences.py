@@ -236,7 +236,7 @@ def check_costs(feature: Feature, table: Any, most: float = 1.0) -> None:
         hint, allowed = "", feature.allowed_text()
         if not feature.numeric:
             known, hint = value in feature.values, nearest(value, feature.values)
-        elif value in present:  # people may stand beyond the ends of the grid
+        elif value in present or costs.get(value) == 0:  # where somebody stands, which may be beyond the grid's ends
             known, allowed = _is_number(value, *feature.possible), feature.possible_text()
         else:
             known = _is_number(value, feature.values[0], feature.values[-1])

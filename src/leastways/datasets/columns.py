@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leastways.errors import DataError, listed
@@ -23,12 +24,18 @@ def typed_column(texts: Sequence[str], feature: Feature) -> pd.Series[Any]:
     if feature.numeric:
         return _as_dtype(_numbers(texts), feature.dtype)
     meant = {text: category_value(text, feature) for text in set(texts)}
-    column = pd.Series([meant[text] for text in texts], dtype=object)
+    column = with_nan(pd.Series([meant[text] for text in texts], dtype=object), feature)
     if not column.isin(list(feature.values)).all():
         return column
     if feature.dtype == "category":
         return column.astype(pd.CategoricalDtype(list(feature.categories), feature.categories_ordered))
     return column.astype(feature.dtype)  # type: ignore[call-overload, no-any-return]
+
+
+def with_nan(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
+    """Write NaN where a file has nothing, if the training column could hold None as well: see `schema.checks`."""
+    both = all(isinstance(d, np.dtype) and d.kind == "O" for d in (column.dtype, feature.column_dtype))
+    return column.where(column.notna(), math.nan) if both and feature.missing else column
 
 
 def category_value(text: str, feature: Feature) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,7 +20,7 @@ _EXACT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a kernel on its first call and keep the machine code on disk."""
-    return cast(Kernel, numba.njit(**_EXACT)(function))
+    return _made(function)
 
 
 def lean(function: Kernel) -> Kernel:
@@ -29,31 +30,37 @@ def lean(function: Kernel) -> Kernel:
     call, and in small kernels on records of many arrays it costs more than the arithmetic. The option is numba's own
     but not documented; without it everything works the same, slower.
     """
-    return cast(Kernel, numba.njit(**_EXACT, **_UNCOUNTED)(function))
+    return _made(function, **_UNCOUNTED)
 
 
 def summing(function: Kernel) -> Kernel:
     """Compile a lean kernel that is nothing but one sum over arrays: it may be taken in vector registers."""
-    return cast(Kernel, numba.njit(**_EXACT, **_UNCOUNTED, fastmath={"reassoc"})(function))
+    return _made(function, **_UNCOUNTED, fastmath={"reassoc"})
 
 
 _UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
 
+def _made(function: Kernel, **options: Any) -> Kernel:
+    kernel = numba.njit(**_EXACT, **options)(function)
+    cache = getattr(kernel, "_cache", None)  # none where compiling is switched off
+    if cache is not None:
+        _drop_stale_machine_code(Path(cache.cache_path))
+    return cast(Kernel, kernel)
+
+
+@lru_cache
 def _drop_stale_machine_code(folder: Path) -> None:
-    """Delete the machine code cached beside the sources if any of them changed since it was made.
+    """Delete the machine code of our kernels in this folder if any of their sources changed since it was made.
 
     numba looks only at a function's own file. A kernel that calls one in another file would keep running that one's
     old code: wrong results after an update, with nothing to show for it.
     """
-    sources = sorted((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in folder.glob("*.py"))
-    stamp = folder / "__pycache__" / "kernel-sources.txt"
-    with suppress(OSError):  # an installation that cannot be written to is never edited in place either
-        stamp.parent.mkdir(exist_ok=True)
+    sources = sorted((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in Path(__file__).parent.glob("*.py"))
+    stamp = folder / "kernel-sources.txt"
+    with suppress(OSError):  # machine code that cannot be written to was not made from sources that could be
+        folder.mkdir(parents=True, exist_ok=True)
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(sources):
-            for old in (*stamp.parent.glob("*.nbi"), *stamp.parent.glob("*.nbc")):
+            for old in (*folder.glob("*.nbi"), *folder.glob("*.nbc")):
                 old.unlink(missing_ok=True)
             stamp.write_text(repr(sources), encoding="utf-8")
-
-
-_drop_stale_machine_code(Path(__file__).parent)

@@ -17,7 +17,6 @@ def gather(
     inserted_at: NDArray[np.int32],  # [P, F] place of the person's own value, -1: none
     own: NDArray[Any],  # [P, D] the people as they are, encoded; read where a code is their own value
     sizes: NDArray[np.int64],  # [F] values in each grid
-    is_open: NDArray[np.bool_],  # [F]
     first: NDArray[np.int64],  # [F + 1] where each feature's part of `columns` begins
     columns: NDArray[np.int64],  # [C] columns of the output, feature by feature
     start: NDArray[np.int64],  # [F] where each feature's part of `cells` begins
@@ -44,8 +43,6 @@ def gather(
                 continue
             if at >= 0 and code > at:
                 code -= 1
-            if is_open[f] and code >= sizes[f]:
-                code = sizes[f] - 1  # the slot that a grid without an insertion leaves over repeats its last value
             if code < 0 or code >= sizes[f]:
                 return False
             width = first[f + 1] - first[f]

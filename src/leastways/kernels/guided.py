@@ -19,15 +19,16 @@ from leastways.kernels.guides import Guides, Scratch, is_new, state_hash
 from leastways.kernels.knapsack import Items, knapsack, list_best, list_items, mean_costs
 from leastways.kernels.moves import first_moves, step_from_accepted
 from leastways.kernels.pool import choose_from_pool
-from leastways.kernels.propose import perturb, same_state
+from leastways.kernels.propose import perturb, same_state, uniform_state
 from leastways.kernels.random import uniform
 from leastways.kernels.rules import RuleTables, repair
 from leastways.kernels.shared import SharedNet, shared_log_odds
-from leastways.kernels.surrogate import LEAST_SPREAD, chance, learn, lift_of, log_odds, solve, tabulate
+from leastways.kernels.surrogate import LEAST_SPREAD, MOST_LOG_ODDS, chance, learn, lift_of, log_odds, solve, tabulate
 from leastways.kernels.tables import Tables, objective_costs, reachable, top_of
 
 _LEAST_CHANCE = 0.02  # the guess may be wrong
-_PATIENCE = 5  # rounds without a yes after which each begins with the likeliest state, whatever it costs
+_PATIENCE = 5  # rounds without a yes after which any would do, whatever it costs
+_LESS_PATIENCE = 2  # the same where no answer so far tells one no from another
 
 
 @lean
@@ -72,7 +73,33 @@ def _draw_needy(need: NDArray[np.float64], state: np.uint64) -> tuple[np.uint64,
 @lean
 def _in_need(g: Guides, p: int) -> bool:
     """Whether a person has waited long enough for a first yes that any will do."""
-    return bool(g.n_valid[p] == 0 and g.rounds[p] >= _PATIENCE)
+    if g.n_valid[p] > 0 or g.rounds[p] < _LESS_PATIENCE:
+        return False
+    told = g.now[p] > -MOST_LOG_ODDS
+    for a in range(g.n_asked[p]):
+        told = told or g.odds[p, a] > -MOST_LOG_ODDS
+    return bool(g.rounds[p] >= _PATIENCE or not told)
+
+
+@lean
+def _explore(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],
+    n_choices: NDArray[np.int32],
+    g: Guides,
+    p: int,
+    wanted: int,
+    out: NDArray[np.int32],  # [wanted, F] written
+    state: np.uint64,
+) -> tuple[np.uint64, int]:
+    """Draw states that were not asked about, anywhere: from the first yes, steps lead to cheaper ones."""
+    made = 0
+    for _ in range(wanted):
+        state, found = uniform_state(t, rules, choices, n_choices, p, out[made], state)
+        if found and is_new(g.seen[p], state_hash(out[made]), True):
+            made += 1
+    return state, made
 
 
 @lean
@@ -218,15 +245,18 @@ def ask_guided(
         if g.rounds[p] == 0 and s.hidden.shape[0] == 0 and g.parts.first_moves:
             state, n = first_moves(t, rules, choices, n_choices, p, s.codes, s.value.shape[0], state)
             made = _pick(t, net, g, p, s, 0, n, quota[p], codes[row:])
-        if made == 0:
+        if made == 0 and g.parts.steps and _in_need(g, p):
+            state, made = _explore(t, rules, choices, n_choices, g, p, quota[p] // 2, codes[row:], state)
+        far = made if g.rounds[p] > 0 else 0
+        if made == far:
             list_items(t, p, choices[p], n_choices[p], g.lift[p], items)
             list_best(t, p, choices[p], n_choices[p], g.lift[p], items)
             for _ in range(_windows(g, s)):  # until one has something to gain
                 first = _next_window(g, p, s)
                 _sum_needs(g.lowest[p, first : first + s.need.shape[0]], g.parts.aim, s.need)
                 state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, first, state)
-                made = _pick(t, net, g, p, s, first, n, quota[p], codes[row:])
-                if made > 0:
+                made = far + _pick(t, net, g, p, s, first, n, quota[p] - far, codes[row + far :])
+                if made > far:
                     break
         g.rounds[p] += 1
         g.stream[p] = state

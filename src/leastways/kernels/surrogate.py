@@ -16,7 +16,7 @@ from leastways.kernels.compiled import lean, summing
 from leastways.kernels.tables import Tables
 
 _RIDGE = 0.02
-_MOST_LOG_ODDS = 8.0
+MOST_LOG_ODDS = 8.0
 LEAST_SPREAD = 0.2
 
 
@@ -26,7 +26,7 @@ def log_odds(probability: float, threshold: float) -> float:
     p = min(max(probability, 1e-9), 1.0 - 1e-9)
     q = min(max(threshold, 1e-9), 1.0 - 1e-9)
     value = math.log(p / (1.0 - p)) - math.log(q / (1.0 - q))
-    return min(max(value, -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
+    return min(max(value, -MOST_LOG_ODDS), MOST_LOG_ODDS)
 
 
 @lean

@@ -10,9 +10,7 @@ from leastways.errors import DataError, SettingError
 from leastways.metrics import measures
 from leastways.metrics.people import SimulatedPeople
 from leastways.metrics.states import as_numbers
-from leastways.plans import RecoursePlans
-
-_UNSOLVED = ("already_positive", "invalid_input")
+from leastways.plans import NOT_SEARCHED, RecoursePlans
 
 
 def evaluate(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0) -> pd.DataFrame:
@@ -41,7 +39,7 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
     _check(plans, truth, k)
     if plans.schema != truth.schema:
         raise DataError("plans and simulated people have different schemas; use the same one for both.")
-    judged = ~plans.summary["status"].isin(_UNSOLVED).to_numpy()
+    judged = ~plans.summary["status"].isin(NOT_SEARCHED).to_numpy()
     truth.check_states(plans.people[judged])
     min_costs = truth.min_costs(plans)
     # What is missing stays so in every option: any number will do for it, as long as it is the same.

@@ -81,7 +81,6 @@ class Columns:
     schema: Schema
     shape: Shape
     sizes: NDArray[np.int64]  # [F]
-    is_open: NDArray[np.bool_]  # [F]
     first: NDArray[np.int64]  # [F + 1]
     columns: NDArray[np.int64]  # [C]
     start: NDArray[np.int64]  # [F]
@@ -123,7 +122,6 @@ class Columns:
             schema=schema,
             shape=shape,
             sizes=sizes.astype(np.int64),
-            is_open=np.array([f.open for f in schema.features]),
             first=np.concatenate([[0], np.cumsum([len(own) for own in mine])]).astype(np.int64),
             columns=np.concatenate(mine).astype(np.int64),
             start=np.concatenate([[0], np.cumsum([len(part) for part in parts])[:-1]]).astype(np.int64),
@@ -148,7 +146,6 @@ class Columns:
             np.ascontiguousarray(inserted_at, np.int32),
             bits(own),
             self.sizes,
-            self.is_open,
             self.first,
             self.columns,
             self.start,

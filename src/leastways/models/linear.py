@@ -19,6 +19,7 @@ from leastways.models.labels import column_of
 from leastways.models.stages import Stages
 from leastways.models.tabulated import encoder_table
 from leastways.schema import Encoded, Schema
+from leastways.schema.codec import grid_places
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ class LinearScore:
             )
 
     def _part(self, f: int, people: Encoded, encoded: Floats) -> Floats:
-        """Return what feature f adds in each person's grid, [P, slots]: own values, between grid points, in place."""
+        """Return what feature f adds in each person's grid, [P, slots], with own values that are not on it in place."""
         c, feature = self.columns, self.schema.features[f]
         mine = c.columns[c.first[f] : c.first[f + 1]]
         size = int(c.sizes[f])
@@ -78,9 +79,8 @@ class LinearScore:
         if not feature.open:
             return np.broadcast_to(grid, (len(people), len(slots)))
         at = people.inserted_at[:, f, None]
-        places = np.minimum(np.where((at >= 0) & (slots > at), slots - 1, slots), size - 1)
         own = encoded[:, mine] @ self.weights[mine]
-        return np.where(slots == at, own[:, None], grid[places])
+        return np.where(slots == at, own[:, None], grid[grid_places(slots, at, size)])
 
 
 def read_linear(model: Model, schema: Schema, threshold: float) -> LinearScore | str:

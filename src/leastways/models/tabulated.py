@@ -57,7 +57,7 @@ class Tabulated:
     def of(self, people: Encoded) -> TabulatedPeople:
         """Encode people as they are, and check the table in their grids.
 
-        A person's own value between grid points is encoded here, with the row it stands in. The check also finds an
+        A person's own value that is not on the grid is encoded here, with the row it stands in. The check also finds an
         encoder that was changed in place since the table was made.
         """
         n = len(people)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -111,16 +113,37 @@ class BoundTorch:
         return read_scores(scores, self.target, self.model.classes, self.model.output == "logits", rows)
 
 
+@dataclass
+class _InUse:
+    """How many threads have a module in eval mode, and the flags to leave behind."""
+
+    flags: list[tuple[Any, bool]]
+    users: int = 0
+
+
+_IN_USE: WeakKeyDictionary[Any, _InUse] = WeakKeyDictionary()
+_IN_USE_LOCK = threading.Lock()
+
+
 @contextmanager
 def evaluating(module: Any) -> Iterator[None]:
-    """Switch to eval mode and back, each submodule to its own flag (a frozen part may differ)."""
-    flags = [(part, part.training) for part in module.modules()]
-    module.eval()
+    """Switch to eval mode and back, each submodule to its own flag (a frozen part may differ).
+
+    Threads may share a module: the first one switches, and the last one switches back.
+    """
+    with _IN_USE_LOCK:
+        use = _IN_USE.setdefault(module, _InUse([(part, part.training) for part in module.modules()]))
+        use.users += 1
+        module.eval()
     try:
         yield
     finally:
-        for part, training in flags:
-            part.training = training
+        with _IN_USE_LOCK:
+            use.users -= 1
+            if not use.users:
+                del _IN_USE[module]
+                for part, training in use.flags:
+                    part.training = training
 
 
 def _to_numpy(result: Any, rows: int) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from leastways.plans.certificate import CERTIFICATE, Certificate
 from leastways.plans.plans import (
     FIGURES,
+    NOT_SEARCHED,
     STATUSES,
     SUMMARY,
     NearestMiss,
@@ -16,6 +17,7 @@ from leastways.plans.wording import Change
 __all__ = [
     "CERTIFICATE",
     "FIGURES",
+    "NOT_SEARCHED",
     "STATUSES",
     "SUMMARY",
     "Certificate",

@@ -27,6 +27,7 @@ STATUSES: dict[str, str] = {
     "already_positive": "the model accepts this person as they are",
     "invalid_input": "this row cannot be used; the reason says why",
 }
+NOT_SEARCHED = ("already_positive", "invalid_input")  # nobody looked for options for these people
 FIGURES = (
     "probability",
     "expected_cost",
@@ -215,15 +216,28 @@ class RecoursePlans:
     def _option_rows(self) -> dict[Any, Any]:
         return dict(self.options.groupby("person", sort=False).indices)
 
+    @cached_property
+    def _miss_rows(self) -> dict[Any, int]:
+        return {label: row for row, label in enumerate(self.nearest_misses["person"].tolist())}
+
+    @cached_property
+    def _columns(self) -> dict[str, dict[str, list[Any]]]:
+        """The tables' columns as lists: one person's values are taken from a list much faster than from a table."""
+        tables = {name: getattr(self, name) for name in ("people", "summary", "options", "nearest_misses")}
+        return {name: {str(n): table[n].tolist() for n in table.columns} for name, table in tables.items()}
+
+    def _record(self, table: str, row: int) -> dict[str, Any]:
+        return {name: column[row] for name, column in self._columns[table].items()}
+
     def __getitem__(self, label: Any) -> RecoursePlan:
         if label not in self.summary.index:
             known = self.summary.index.tolist()
             raise KeyError(f"there is no person {label!r}; known: {listed(known)}.{nearest(label, known)}")
         place: Any = self.summary.index.get_loc(label)
-        row: Any = self.summary.iloc[place]
-        state = {str(n): value_or_none(self.people[n].iloc[place]) for n in self.people.columns}
-        table = self.options.iloc[self._option_rows.get(label, [])]
-        options = tuple(self._option(record, state) for record in table.to_dict("records"))
+        row = self._record("summary", place)
+        state = {name: value_or_none(value) for name, value in self._record("people", place).items()}
+        mine = self._option_rows.get(label, ())
+        options = tuple(self._option(self._record("options", option), state) for option in mine)
         return RecoursePlan(
             person=plain(label),
             status=row["status"],
@@ -240,10 +254,9 @@ class RecoursePlans:
         )
 
     def _nearest_miss(self, label: Any, state: Mapping[str, Any]) -> NearestMiss | None:
-        mine = self.nearest_misses[self.nearest_misses["person"] == label]
-        if not len(mine):
+        if label not in self._miss_rows:
             return None
-        record = mine.to_dict("records")[0]
+        record = self._record("nearest_misses", self._miss_rows[label])
         values = {n: value_or_none(record[n]) for n in self.schema.names}
         return NearestMiss(values, changes_of(self.schema, state, values), float(record["probability"]))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from leastways.errors import plain
 from leastways.schema import Feature, Schema
+from leastways.schema.feature import EXACT
 from leastways.schema.grids import is_missing
 
 
@@ -43,6 +44,8 @@ def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool 
         text = "yes" if value else "no"
     elif not isinstance(value, int | float):
         text = str(value)
+    elif abs(value) >= EXACT:  # no digit behind the first sixteen means anything
+        text = f"{value:.6g}"
     elif float(value).is_integer():
         text = f"{int(value):,}" if grouped or abs(value) >= _GROUPED or feature.unit else f"{int(value)}"
     elif exact:
@@ -66,7 +69,7 @@ def change_values(feature: Feature, before: Any, after: Any) -> tuple[str, str]:
     grouped = feature.numeric and max(abs(before), abs(after)) >= _GROUPED
     old, new = (value_text(feature, value, exact=True, grouped=grouped) for value in (before, after))
     if old == new:  # so near to each other that only the last digits of floats differ
-        old, new = f"{plain(before):,}", f"{plain(after):,}"
+        old, new = f"{float(before):,}", f"{float(after):,}"
     return old, new
 
 

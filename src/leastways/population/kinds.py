@@ -15,11 +15,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
+from leastways.errors import plain
 from leastways.population.folder import RunFolder
 from leastways.population.parts import Part, told_to
 from leastways.population.prints import value_print
 from leastways.population.sources import Block, Source
 from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow
+from leastways.schema.feature import EXACT
 
 _KEYS = "0123456789abcdef", "fedcba9876543210"  # two hashes of 64 bits: by chance no two kinds are alike in both
 _HELD = 8  # parts of kinds in memory while everybody gets theirs
@@ -73,19 +75,33 @@ class Kinds:
         """Return what tells kinds apart, for each row of a frame."""
         said = {id(p): value_print(p) for p in told.values()}
         prints = [said[id(told[row])] if row in told else "" for row in range(len(frame))]
-        plain = pd.DataFrame({name: _comparable(frame[name]) for name in frame} | {"\0told": prints})
-        one, two = (pd.util.hash_pandas_object(plain, index=False, hash_key=key).tolist() for key in _KEYS)
+        columns = [*(frame[name] for name in frame), pd.Series(prints, dtype=object)]
+        hashes = ({place: _hashes(column, key) for place, column in enumerate(columns)} for key in _KEYS)
+        one, two = (pd.util.hash_pandas_object(pd.DataFrame(each), index=False).tolist() for each in hashes)
         return zip(one, two, strict=True)
 
 
-def _comparable(column: pd.Series[Any]) -> Any:
-    """Return a column such that values hash alike if and only if they are the same; a block may have other types."""
+def _hashes(column: pd.Series[Any], key: str) -> NDArray[np.uint64]:
+    """Return a hash of each value, whatever else is in the column: the same value has the same in all.
+
+    Rows are read in blocks and in parts of other sizes, and one odd value changes the type of all that is read with it.
+    A number that a float holds exactly is hashed as that float.
+    """
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        numbers = column.to_numpy()
-        real = numbers.astype(np.float64)
-        if column.dtype.kind == "f" or (np.abs(real) < 2.0**53).all():
-            return real
-    return [f"{type(value).__name__}:{value!r}" for value in column.tolist()]
+        real = column.to_numpy().astype(np.float64)
+        if column.dtype.kind == "f" or (np.abs(real) < EXACT).all():
+            return pd.util.hash_array(real)
+    values = [plain(value) for value in column.tolist()]
+    texts = np.empty(len(values), object)
+    texts[:] = [f"{type(value).__name__}:{value!r}" for value in values]
+    out = pd.util.hash_array(texts, hash_key=key)
+    exact = np.array([_is_exact(value) for value in values], np.bool_)
+    out[exact] = pd.util.hash_array(np.array([v for v, e in zip(values, exact, strict=True) if e], np.float64))
+    return out
+
+
+def _is_exact(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < EXACT)
 
 
 class Answers:

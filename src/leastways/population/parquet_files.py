@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from leastways.datasets.columns import with_nan
 from leastways.errors import DataError, nearest
 from leastways.population.sources import BATCH, Block, check_features, is_covered, wanted
 from leastways.population.tables import arrow
@@ -93,6 +94,9 @@ class ParquetFile:
             batch.validate(full=True)  # a label would not be looked at before somebody reads the results
             table = pa.Table.from_batches([batch.select(names)])
             frame = table.replace_schema_metadata(self.metadata).to_pandas()
+            for feature in self.schema.features:
+                if feature.name in frame:
+                    frame[feature.name] = with_nan(frame[feature.name], feature)
             yield Block(place, len(batch), frame, self._labels(batch, place, inside))
         except (ValueError, pa.ArrowException) as error:
             half = len(batch) // 2

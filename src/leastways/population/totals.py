@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leastways.plans import STATUSES
-from leastways.report.totals import NOT_IN_NEED, Totals
+from leastways.plans import NOT_SEARCHED, STATUSES
+from leastways.report.totals import Totals
 
 _SUMS = ("people", "in_need", "with_options", "options", "covered", "satisfied", "cost", "served", "queries", "solved")
 
@@ -19,7 +19,7 @@ def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
     `solved` of its rows were searched for, with so many `queries`; the others are like them.
     """
     status = people["status"].to_numpy(zero_copy_only=False)
-    need = ~np.isin(status.astype(str), NOT_IN_NEED)
+    need = ~np.isin(status.astype(str), NOT_SEARCHED)
     n_options, emc = people["n_options"].to_numpy(), people["emc"].to_numpy()
     served = need & ~np.isnan(emc)
     counts = {name: int((status == name).sum()) for name in STATUSES}

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from leastways._extras import require
 from leastways.metrics import SimulatedPeople
-from leastways.plans import RecoursePlans
+from leastways.plans import NOT_SEARCHED, RecoursePlans
 from leastways.report.svg import INK, ONE, STYLE, TWO, inline_svg
-from leastways.report.totals import NOT_IN_NEED
 
 MAX_BARS, MAX_PEOPLE = 12, 40
 _SIZE = (5.0, 3.5)
@@ -52,7 +51,7 @@ def draw_all(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> list
 
 def served(plans: RecoursePlans) -> Picture:
     """Draw the share of plausible preferences that each person's options serve, best served first."""
-    need = plans.summary[~plans.summary["status"].isin(NOT_IN_NEED)]
+    need = plans.summary[~plans.summary["status"].isin(NOT_SEARCHED)]
     covered, cheap = (100 * np.sort(need[c].to_numpy(dtype=np.float64))[::-1] for c in ("covered", "satisfied"))
     x = 100 * (np.arange(len(need)) + 0.5) / len(need)
 
@@ -77,7 +76,7 @@ def served(plans: RecoursePlans) -> Picture:
 
 def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture:
     """Draw how many people have an option below a cost, expected and (given `truth`) for simulated people."""
-    need = ~plans.summary["status"].isin(NOT_IN_NEED).to_numpy()
+    need = ~plans.summary["status"].isin(NOT_SEARCHED).to_numpy()
     expected = plans.summary["emc"].to_numpy(dtype=np.float64)[need]
     hidden = None if truth is None else truth.min_costs(plans)[need]
     lines = [expected] if hidden is None else [expected, hidden]

@@ -109,7 +109,7 @@ def _values(feature: Feature) -> str:
         return listed(feature.values, 6) + end
     ends = (_short(feature.values[0]), _short(feature.values[-1]))
     unit = f" {feature.unit}" if feature.unit else ""
-    return f"{ends[0]} to {ends[1]}{unit}, {len(feature.values)} grid points{end}"
+    return f"{ends[0]} to {ends[1]}{unit}, {len(feature.values)} grid points{end}{feature.limits_text()}"
 
 
 def _short(value: Any) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from leastways.metrics import SimulatedPeople, evaluate
-from leastways.plans import STATUSES, RecoursePlans
+from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
 
-NOT_IN_NEED = ("already_positive", "invalid_input")
 COST_MEANING = "0 is no effort, 1 as much as the largest change of one single thing"
 
 
@@ -32,7 +31,7 @@ class Totals:
     def of(cls, plans: RecoursePlans) -> Totals:
         """Sum up plans."""
         summary = plans.summary
-        need = summary[~summary["status"].isin(NOT_IN_NEED)]
+        need = summary[~summary["status"].isin(NOT_SEARCHED)]
         counts = summary["status"].value_counts()
         return cls(
             people=len(summary),
@@ -76,7 +75,7 @@ class Judged:
     @classmethod
     def of(cls, plans: RecoursePlans, truth: SimulatedPeople) -> Judged:
         """Ask the simulated people; nobody in need, nothing to judge."""
-        if plans.summary["status"].isin(NOT_IN_NEED).all():
+        if plans.summary["status"].isin(NOT_SEARCHED).all():
             return cls(0, float("nan"), float("nan"), float("nan"))
         row = evaluate(plans, truth).iloc[0]
         return cls(int(row["people"]), row["FS@1"] / 100, row["Cov"] / 100, float(row["PAC"]))

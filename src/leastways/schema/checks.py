@@ -132,17 +132,25 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     out.append((np.flatnonzero(wrong), f"is not a number; allowed: {allowed}"))
     x = np.full(len(column), feature.array[0])
     usable = ~empty & ~wrong
-    x[usable] = feature.as_held(column.to_numpy(dtype=object)[usable].astype(np.float64))
+    x[usable] = feature.as_held([_as_float(value) for value in column.to_numpy(dtype=object)[usable]])
     low, high = feature.possible
     beyond = usable & ~((x >= low) & (x <= high))
-    what = f"is too large a number; allowed: {low:.16g} to {high:.16g}"
-    if feature.limits != (None, None):
-        what = f"is outside the limits; allowed: {allowed}"
-    out.append((np.flatnonzero(beyond), what))
+    least, most = (np.nan if end is None else end for end in feature.limits)
+    outside = beyond & ((x < least) | (x > most))
+    out.append((np.flatnonzero(outside), f"is outside the limits; allowed: {allowed}"))
+    held = f"is beyond what the column can hold; allowed: {low:.16g} to {high:.16g}"
+    out.append((np.flatnonzero(beyond & ~outside), held))
     if feature.whole:
         broken = usable & ~beyond & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
     return [o for o in out if len(o[0])]
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # Python's integers know no limit
+        return np.inf if value > 0 else -np.inf
 
 
 def _is_nan(value: Any) -> bool:

@@ -115,6 +115,14 @@ def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.flo
     return feature.with_gaps(out, gone) if gone.any() else out
 
 
+def grid_places(slots: NDArray[np.intp], at: Codes, size: int) -> NDArray[np.intp]:
+    """Return which point of a grid of `size` each slot is where own values were put in `at` (-1: none), [P, slots].
+
+    A slot that an own value is in, or that is left over, has the next or the last point.
+    """
+    return np.minimum(np.where((at >= 0) & (slots > at), slots - 1, slots), size - 1)
+
+
 def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:
     """Return each feature's values as numbers for each person, [P, slots]: own numbers in place, places for categories.
 
@@ -127,9 +135,7 @@ def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.f
         base = feature.array if feature.numeric else np.arange(len(feature.values), dtype=np.float64)
         at = people.inserted_at[:, f, None]
         if feature.open and (at >= 0).any():
-            shifted = np.where((at >= 0) & (slots > at), slots - 1, slots)
-            grid = base[np.minimum(shifted, len(base) - 1)]
-            out.append(np.where(slots == at, people.own[:, f, None], grid))
+            out.append(np.where(slots == at, people.own[:, f, None], base[grid_places(slots, at, len(base))]))
         else:
             grid = base[np.minimum(slots, len(base) - 1)]
             out.append(np.broadcast_to(grid, (len(people), len(slots))))
@@ -137,12 +143,15 @@ def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.f
 
 
 def finite(features: Sequence[Feature], levels: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """Return levels with a number where a value is missing, the first of the grid: it stays, so distances are 0."""
+    """Return levels with a number where a value is missing: it stays, so distances are 0 whichever it is.
+
+    A surrogate of the model reads it too, so it is the middle of the grid: most models take a gap for something usual.
+    """
     out = []
     for feature, x in zip(features, levels, strict=True):
-        first = feature.array[0] if feature.numeric else 0.0
+        middle = len(feature.values) // 2
         gone = feature.missing and np.isnan(x)
-        out.append(np.where(gone, first, x) if np.any(gone) else x)
+        out.append(np.where(gone, feature.array[middle] if feature.numeric else middle, x) if np.any(gone) else x)
     return out
 
 

@@ -29,8 +29,8 @@ def check_condition(feature: Feature, condition: Condition, where: str) -> None:
         known = _in_number_range(feature, value) if feature.numeric else value in feature.values
         if not known:
             raise SchemaError(
-                f"{where}: {plain(value)!r} is not a value of {feature.name!r}; allowed: {feature.allowed_text()}."
-                + ("" if feature.numeric else nearest(value, feature.values))
+                f"{where}: {plain(value)!r} is not a value of {feature.name!r}; allowed: {feature.allowed_text()}"
+                f"{feature.limits_text()}." + ("" if feature.numeric else nearest(value, feature.values))
             )
 
 
@@ -53,7 +53,9 @@ def _check_range(feature: Feature, bounds: tuple[Any, Any], where: str) -> None:
 def _in_number_range(feature: Feature, value: Any) -> bool:
     if isinstance(value, bool | str) or not isinstance(value, Real):
         return False
-    return bool(feature.values[0] <= value <= feature.values[-1])
+    least, most = feature.limits  # people may stand beyond the ends of the grid; without limits it may be a slip
+    low, high = (feature.values[0] if least is None else least), (feature.values[-1] if most is None else most)
+    return bool(low <= value <= high)
 
 
 def range_of(condition: Condition, where: str = "a range") -> tuple[Any, Any] | None:

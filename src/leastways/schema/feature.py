@@ -18,8 +18,7 @@ Kind = Literal["integer", "real", "ordinal", "category"]
 Direction = Literal["any", "up", "down", "fixed"]
 KINDS: tuple[Kind, ...] = ("integer", "real", "ordinal", "category")
 DIRECTIONS: tuple[Direction, ...] = ("any", "up", "down", "fixed")
-EXACT = 2.0**53  # numbers are worked with as floats, which hold every integer up to here
-_LARGEST = 1e100  # of other numbers: distances between them, and their squares, are still finite
+EXACT = 2.0**53  # numbers are worked with as floats, which hold every integer below
 SETTINGS = (
     *("kind", "direction", "order", "values", "grid", "min", "max", "step"),
     *("label", "unit", "missing", "never", "limits"),
@@ -103,10 +102,12 @@ class Feature:
             raise SchemaError(f"{where} only fit numbers, and this is {self.kind}.")
         if not all(end is None or is_number(end) for end in limits):
             raise SchemaError(f"{where} must be numbers, null where there is none, not {list(limits)!r}.")
+        if low is not None and high is not None and low > high:
+            raise SchemaError(f"{where} run from {low!r} down to {high!r}.")
         if (low is not None and low > self.values[0]) or (high is not None and high < self.values[-1]):
             raise SchemaError(
                 f"{where} {list(limits)!r} leave out a part of the grid, which goes from {self.values[0]!r} to "
-                f"{self.values[-1]!r}. Change min and max first."
+                f"{self.values[-1]!r}. Give other limits, or min and max within them."
             )
         object.__setattr__(self, "limits", limits)
 
@@ -268,8 +269,7 @@ class Feature:
         Every number of the grid is one.
         """
         inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
-        most = EXACT if self.whole else _LARGEST
-        low, high = -most, most
+        low, high = self.as_held([1 - EXACT, EXACT - 1]).tolist()
         if isinstance(inner, np.dtype) and inner.kind in "iuf":
             held = np.finfo(inner) if inner.kind == "f" else np.iinfo(inner)
             low, high = max(low, float(held.min)), min(high, float(held.max))
@@ -289,10 +289,18 @@ class Feature:
         """Say which values people may have: of numbers, not only those between the ends of the grid."""
         if not self.numeric:
             return self.allowed_text()
-        (low, high), usual = self.limits, f" (usually {self.values[0]} to {self.values[-1]})"
+        usual = f" (usually {self.values[0]} to {self.values[-1]})"
+        return self._number_text() + (self._within_limits() or usual) + (", or missing" if self.missing else "")
+
+    def limits_text(self) -> str:
+        """Say between which numbers people may stand, to go behind `allowed_text`; nothing if there are no limits."""
+        limits = self._within_limits()
+        return f"; people may stand{limits}" if limits else ""
+
+    def _within_limits(self) -> str:
+        low, high = self.limits
         least = "" if low is None else f" from {low} on" if high is None else f" from {low}"
-        most = "" if high is None else f" up to {high}" if low is None else f" to {high}"
-        return self._number_text() + (least + most or usual) + (", or missing" if self.missing else "")
+        return least + ("" if high is None else f" up to {high}" if low is None else f" to {high}")
 
     def _number_text(self) -> str:
         return "a whole number" if self.whole else "a number"

@@ -21,8 +21,13 @@ _ENDS = ("min", "max", "step")
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite number; truth values and text are not."""
-    return not isinstance(value, bool | np.bool_ | str) and isinstance(value, Real) and bool(np.isfinite(float(value)))
+    """Whether this is a finite number that a float can hold; truth values and text are not."""
+    if isinstance(value, bool | np.bool_ | str) or not isinstance(value, Real):
+        return False
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
 
 
 def is_missing(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -207,7 +207,8 @@ class Schema:
         return cls(tuple(features), target, rules)
 
     def __str__(self) -> str:
-        rows: Iterable[str] = (f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}" for f in self.features)
+        values = (f.allowed_text() + f.limits_text() for f in self.features)
+        rows = (f"  {f.name}: {f.kind}, {f.direction}, {text}" for f, text in zip(self.features, values, strict=True))
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
 
 

@@ -49,43 +49,54 @@ class Accepted:
 
     def __init__(self, problem: Problem) -> None:
         F = problem.people.codes.shape[1]
-        self._factors = np.cumprod(np.full(F, _ODD)) | np.uint64(1)
-        self._keys: list[NDArray[np.uint64]] = []
+        self._factors = np.cumprod(np.full(F + 1, _ODD))  # the last one for the person
+        self._keys: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
+        self._probability: list[NDArray[np.float64]] = [np.empty(0)]
 
-    def note(self, questions: Questions, accepted: NDArray[np.bool_]) -> None:
-        """Remember the states that were accepted."""
+    def note(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        """Remember the states that were accepted, and how gladly."""
         self._keys.append(self._key(questions.people[accepted], questions.codes[accepted]))
+        self._probability.append(probability[accepted])
 
     def check(self, chosen: Chosen, problem: Problem, searcher: Searcher) -> Chosen:
-        """Return the options; raise unless there are at most so many, all accepted and permitted to the person."""
+        """Return the options, with the probabilities that the model gave.
+
+        Raise unless they are at most so many, no two alike, all accepted, and permitted to the person.
+        """
         _check_kind(chosen, Chosen, "chosen")
-        codes, n, probability = chosen
+        codes, n, _ = chosen
         P, F = problem.people.codes.shape
         N = problem.n_options
-        if codes.shape != (P, N, F) or n.shape != (P,) or probability.shape != (P, N):
+        if codes.shape != (P, N, F) or n.shape != (P,) or chosen.probability.shape != (P, N):
             raise SearcherError(
                 f"chosen must return codes [{P}, {N}, {F}], n [{P}] and probability [{P}, {N}]; it returned "
-                f"{list(codes.shape)}, {list(n.shape)} and {list(probability.shape)}."
+                f"{list(codes.shape)}, {list(n.shape)} and {list(chosen.probability.shape)}."
             )
         if n.dtype.kind not in "iu" or ((n < 0) | (n > N)).any():
             raise SearcherError(f"chosen: n must be whole numbers from 0 to {N}, the options asked for; it holds {n}.")
         who, place = np.nonzero(np.arange(N) < n[:, None])
         options = np.ascontiguousarray(codes[who, place], np.int32)
-        known = np.concatenate([*self._keys, np.empty(0, np.uint64)])
-        stray = ~np.isin(self._key(who, options), known)
+        keys, (known, first) = self._key(who, options), np.unique(np.concatenate(self._keys), return_index=True)
+        stray = ~np.isin(keys, known)
         if stray.any():
             raise SearcherError(f"person {who[stray][0]} is offered a state that the model did not accept when asked.")
+        _, once = np.unique(keys, return_index=True)
+        if len(once) < len(keys):
+            twice = np.setdiff1d(np.arange(len(keys)), once)[0]
+            raise SearcherError(f"person {who[twice]} is offered the same state twice.")
         if not getattr(searcher, "offers_unpermitted", False):  # to study sets as others make them
             t, fits = problem.samples.tables, np.zeros(len(who), np.bool_)
             permitted_rows(problem.samples.rules, t.allowed, t.offsets, t.start, who, options, fits)
             if not fits.all():
                 raise SearcherError(f"person {who[~fits][0]} is offered a state that they may not be led to.")
-        return chosen
+        probability = np.zeros((P, N))
+        probability[who, place] = np.concatenate(self._probability)[first[np.searchsorted(known, keys)]]
+        return chosen._replace(probability=probability)
 
     def _key(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Return a number for each state of each person; that two share one is as good as impossible."""
-        parts = (codes.astype(np.uint64) + np.uint64(1)) * self._factors
-        mixed = parts.sum(axis=1, dtype=np.uint64) + (people.astype(np.uint64) + np.uint64(1)) * _ODD
+        whole = np.concatenate([codes, people[:, None]], axis=1).astype(np.uint64) + np.uint64(1)
+        mixed = (whole * self._factors).sum(axis=1, dtype=np.uint64)
         return np.asarray(mixed ^ (mixed >> np.uint64(29)), dtype=np.uint64)
 
 

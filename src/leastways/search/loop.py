@@ -69,7 +69,7 @@ def run_search(
         told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold)
         run.tell(questions, told, accepted)
         misses.note(questions, told, accepted)
-        yeses.note(questions, accepted)
+        yeses.note(questions, told, accepted)
         left -= asked
         left[list(failed)] = 0  # the model fails on them: they keep what they have
         total += asked

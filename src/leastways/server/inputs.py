@@ -93,13 +93,14 @@ def _group_faults(given: Mapping[str, Any], known: Sequence[str], where: tuple[o
     for name, value in given.items():
         if name not in known or value is None or isinstance(value, bool):
             continue
-        fine = _is_finite(value) or (isinstance(value, str) and not text_fault(value, MAX_REFERENCE))
+        fine = is_finite(value) or (isinstance(value, str) and not text_fault(value, MAX_REFERENCE))
         if not fine:
             errors.append(FieldError(pointer(*where, name), name, f"cannot be kept; {allowed}"))
     return errors
 
 
-def _is_finite(value: object) -> bool:
+def is_finite(value: object) -> bool:
+    """Whether a JSON value is a number that can be worked with."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
 
 
@@ -136,7 +137,7 @@ def fits(feature: Feature, value: Any) -> bool:
         return feature.missing
     if not feature.numeric:
         return isinstance(value, str) and value in feature.values
-    if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not is_finite(value):
         return False
     held = value if feature.dtype in ("int64", "float64") else float(feature.as_held(value))
     low, high = feature.possible
@@ -153,7 +154,7 @@ def _json_fault(feature: Feature, value: Any) -> str:
     if isinstance(value, str) and not _is_whole_text(value):
         return f"holds half of a character; {allowed}"
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and not _is_finite(value):
+    if number and not is_finite(value):
         return f"is too large a number; {allowed}"
     if not feature.numeric and type_of(value) not in {type_of(v) for v in feature.values}:
         return f"{value!r} is not a known category; {allowed}"

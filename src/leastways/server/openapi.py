@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +13,8 @@ from leastways.server.inputs import MAX_REFERENCE
 from leastways.server.problems import Problem
 from leastways.server.service import Service
 
+_PAIR = {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["string", "number", "boolean"]}}
+_COSTS = {"type": "array", "items": _PAIR}
 _MOVES = {"any": "may go either way", "up": "may only go up", "down": "may only go down", "fixed": "cannot change"}
 
 
@@ -71,7 +74,7 @@ def value_schema(feature: Feature) -> dict[str, Any]:
         return {"enum": [plain(v) for v in feature.values]}
     low, high = feature.possible
     if feature.whole:
-        return {"type": "integer", "minimum": int(low), "maximum": int(high)}
+        return {"type": "integer", "minimum": ceil(low), "maximum": floor(high)}
     return {"type": "number", "minimum": low, "maximum": high}
 
 
@@ -101,7 +104,7 @@ def preferences_schema(schema: Schema) -> dict[str, Any]:
         "scores": by_feature(lambda f: share) | {"description": "Willingness for each feature; they sum to 1"},
         "alpha": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
         "ranges": by_feature(_range_schema) | {"description": "What they accept: [low, high], or a list of categories"},
-        "costs": by_feature(_costs_schema) | {"description": "Pairs of a value and what it costs, from 0 to 1"},
+        "costs": by_feature(lambda f: _COSTS) | {"description": "Pairs of a value and what it costs, from 0 to 1"},
     }
     return {
         "type": ["object", "null"],
@@ -116,11 +119,6 @@ def _range_schema(feature: Feature) -> dict[str, Any]:
         return {"type": "array", "items": value_schema(feature), "minItems": 1}
     end = {"type": ["number", "null"]}
     return {"type": "array", "items": end, "minItems": 2, "maxItems": 2}
-
-
-def _costs_schema(feature: Feature) -> dict[str, Any]:
-    pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["string", "number", "boolean"]}}
-    return {"type": "array", "items": pair}
 
 
 def groups_schema(names: tuple[str, ...]) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from leastways import __version__
+from leastways.population.prints import file_print
 from leastways.server.config import ServiceConfig
 from leastways.server.plan_json import canonical
 
 PRINTS = ("model", "schema", "data")
 _LIBRARIES = ("numpy", "pandas", "scikit-learn", "scipy", "numba")
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,6 @@ def fingerprints(config: ServiceConfig, schema_text: str) -> dict[str, str]:
         "schema": text_print(schema_text),
         "data": file_print(config.data),
     }
-
-
-def file_print(path: Path) -> str:
-    """Return the sha256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def text_print(text: str) -> str:

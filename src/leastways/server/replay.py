@@ -66,7 +66,7 @@ def replay(config: ServiceConfig, engine: Engine, answer_id: str) -> Replay:
     same = today == record.plan
     if not same and not differences:
         differences = ["the bytes differ, but not what they say"]
-    return Replay(answer_id, same, differences, _notes(record.origin, prints, recourse))
+    return Replay(answer_id, same, differences, _notes(record.origin, prints))
 
 
 def _read(engine: Engine, answer_id: str) -> _Record:
@@ -112,7 +112,7 @@ def _recourse(config: ServiceConfig, schema: Schema, settings: dict[str, Any]) -
     return recourse
 
 
-def _notes(origin: OriginRow, prints: dict[str, str], recourse: Recourse) -> list[str]:
+def _notes(origin: OriginRow, prints: dict[str, str]) -> list[str]:
     notes = [] if origin.version == __version__ else [f"made by leastways {origin.version}, replayed by {__version__}"]
     before, today = json.loads(origin.libraries), json.loads(Origin(prints, "").libraries)
     return notes + [

@@ -13,7 +13,7 @@ from leastways.costs import Preferences
 from leastways.errors import PreferenceError, nearest
 from leastways.schema import Schema
 from leastways.schema.conditions import range_of, values_of
-from leastways.server.inputs import type_of
+from leastways.server.inputs import is_finite, type_of
 from leastways.server.plan_json import canonical
 
 PARTS = ("editable", "scores", "alpha", "ranges", "costs")
@@ -108,7 +108,7 @@ def _refuse_huge(part: str, value: object) -> None:
             left.extend(one.values())
         elif isinstance(one, list):
             left.extend(one)
-        elif isinstance(one, int) and not _is_finite(one) and not isinstance(one, bool):
+        elif isinstance(one, int) and not is_finite(one) and not isinstance(one, bool):
             raise PreferenceError(f"{part} holds a number that is too large; allowed: below 1e300.")
 
 
@@ -137,15 +137,9 @@ def _range(schema: Schema, name: str, value: Any) -> Any:
     if len(value) != 2:
         raise PreferenceError(f"ranges: {name!r} must be [low, high], null where there is no limit, not {value!r}.")
     for end in value:
-        if end is not None and not _is_finite(end):
+        if end is not None and not is_finite(end):
             raise PreferenceError(f"ranges: {name!r} must be [low, high], two numbers or null, not {value!r}.")
     return tuple(value)
-
-
-def _is_finite(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < 1e300
 
 
 def _cost_table(name: str, value: Any) -> dict[Any, float]:
@@ -156,7 +150,7 @@ def _cost_table(name: str, value: Any) -> dict[Any, float]:
     for pair in value:
         if not isinstance(pair, list) or len(pair) != 2 or isinstance(pair[0], list | Mapping) or pair[0] is None:
             raise PreferenceError(f"{form}; {pair!r} is none.")
-        if not _is_finite(pair[1]) or (type_of(pair[0]) is float and not _is_finite(pair[0])):
+        if not is_finite(pair[1]) or (type_of(pair[0]) is float and not is_finite(pair[0])):
             raise PreferenceError(f"{form}; {pair!r} is none.")
         if pair[0] in table:
             raise PreferenceError(f"costs: {name!r} names the value {pair[0]!r} twice.")

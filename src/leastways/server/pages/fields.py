@@ -75,7 +75,7 @@ def _field(
     shared: dict[str, Any] = {
         "place": place,
         "label": words.label(feature),
-        "now": words.value(feature, present),
+        "now": words.value(feature, present, exact=True),
         "locked": wish.locked,
         "ease": wish.ease,
         "ease_word": ease_words(words.texts)[wish.ease],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response
 
+from leastways.plans import NOT_SEARCHED
 from leastways.server.answers import Answer
 from leastways.server.faults import InputRefused, NotKnown
 from leastways.server.inputs import MAX_TEXT
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Form = Mapping[str, Sequence[str]]
 _MOST_FIELDS = 5000
-_NOTHING_TO_ASK = ("already_positive", "invalid_input")
 
 
 async def sent_form(request: Request) -> Form:
@@ -142,7 +142,7 @@ class PersonPages:
             answer.id, answer.plan, wishes, self.service.recourse.threshold, self._said(answer), problems, all_closed
         )
         view = person_view(schema, texts, told)
-        asked = answer.plan.status not in _NOTHING_TO_ASK
+        asked = answer.plan.status not in NOT_SEARCHED
         only = _wants_options_only(request)
         return self.renderer.page(
             request,

@@ -205,7 +205,7 @@ def _facts(words: Words, state: Mapping[str, Any]) -> tuple[tuple[Fact, ...], tu
     open_to = {feature.name for feature in changeable(words.schema, state)}
     parts: dict[bool, list[Fact]] = {True: [], False: []}
     for f in words.schema.features:
-        parts[f.name in open_to].append(Fact(words.label(f), words.value(f, state[f.name])))
+        parts[f.name in open_to].append(Fact(words.label(f), words.value(f, state[f.name], exact=True)))
     return tuple(parts[True]), tuple(parts[False])
 
 
@@ -215,7 +215,7 @@ def _compared(words: Words, state: Mapping[str, Any], options: Sequence[Recourse
     for feature in words.schema.features:
         then = tuple(changes[feature.name].after if feature.name in changes else None for changes in by_option)
         if any(then):
-            rows.append(Compared(words.label(feature), words.value(feature, state[feature.name]), then))
+            rows.append(Compared(words.label(feature), words.value(feature, state[feature.name], exact=True), then))
     return tuple(rows)
 
 
