@@ -279,7 +279,7 @@ class Feature:
         return min(low, float(self.array[0])), max(high, float(self.array[-1]))
 
     def allowed_text(self) -> str:
-        """Say which values people may be led to, and which may be missing."""
+        """Say which values the grid has, and whether one may be missing."""
         end = ", or missing" if self.missing else ""
         if self.numeric:
             return f"{self._number_text()} from {plain(self.values[0])} to {plain(self.values[-1])}{end}"

@@ -131,7 +131,7 @@ class Background:
     """What a method may look at before it meets anyone; people's rows are judged by the loop alone."""
 
     schema: Schema
-    rows: Encoded  # training rows, as far as they are within the schema
+    rows: Encoded  # training rows, as far as they are within the schema and without gaps
     model: Model  # bound to the target; for methods that read coefficients or need gradients
     threshold: float
     seed: int

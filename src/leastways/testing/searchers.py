@@ -14,7 +14,7 @@ from leastways.kernels.rules import meets_rules
 from leastways.models import Model, TorchModel, as_model
 from leastways.recourse import Recourse
 from leastways.rng import keys_of_rows, stream
-from leastways.schema import AtMost, Encoded, IfThen, Schema
+from leastways.schema import AtMost, IfThen, Schema
 from leastways.search import Background, Preparing, Problem, Questions, Run, Searcher
 from leastways.search.base import Accounting, made_ready
 
@@ -114,7 +114,10 @@ SEARCHER_CHECKS: tuple[Callable[[Method, int, bool], None], ...] = (
 
 
 class _World(Model):
-    """A generated population with every kind of feature, rules, and a logistic model that refuses these people."""
+    """A generated population with every kind of feature, rules, and a logistic model that refuses these people.
+
+    Some of them lack a value, and some have numbers beyond the ends of the grid.
+    """
 
     def __init__(self, seed: int, gradients: bool = False) -> None:
         self.model: object = _torch_twin() if gradients else self
@@ -129,12 +132,19 @@ class _World(Model):
                 "origin": draw.permutation(np.resize(["here", "there"], n)),
             }
         )
+        self.frame["kind"] = self.frame["kind"].mask(draw.random(n) < 0.15)
         self.schema = Schema.infer(self.frame, rules=[IfThen({"kind": "z"}, {"level": ["mid", "high"]}), AtMost(3)])
         self.schema = self.schema.update(
-            years={"direction": "up"}, level={"order": ["low", "mid", "high"]}, origin={"direction": "fixed"}
+            years={"direction": "up"},
+            level={"order": ["low", "mid", "high"]},
+            kind={"never": ["x"]},
+            origin={"direction": "fixed"},
         )
-        refused = self.frame[self.probability(self.frame) < 0.5]
-        self.people = refused.head(_PEOPLE)
+        people = self.frame[self.probability(self.frame) < 0.5].head(_PEOPLE)
+        place = np.arange(_PEOPLE)
+        self.people = people.assign(
+            years=np.where(place % 4 == 1, -3, people["years"]), income=np.where(place % 5 == 2, 1.5, people["income"])
+        )
         self.encoded = self.schema.encode(self.people)
         self.keys = keys_of_rows(self.encoded.content(), seed)
         self.costs = CostModel.fit(self.schema, CostDistribution(), self.frame)
@@ -146,7 +156,8 @@ class _World(Model):
     def ready(self, method: Method) -> Searcher:
         """Return a method prepared, if it has to be, with all rows of this world."""
         model = as_model(self.model, 1)
-        return made_ready(method, lambda: Background(self.schema, self.schema.encode(self.frame), model, 0.5, 0))
+        rows = self.schema.encode(self.frame.dropna())
+        return made_ready(method, lambda: Background(self.schema, rows, model, 0.5, 0))
 
     def problem(self, places: list[int] | None = None) -> Problem:
         rows = np.arange(_PEOPLE) if places is None else np.array(places)
@@ -156,8 +167,7 @@ class _World(Model):
         return Problem(samples, people, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET, present, 0.5)
 
     def judge(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
-        people = _encoded_of(self.encoded, problem)
-        return self.probability(self.schema.decode(questions.codes, people, questions.people))
+        return self.probability(self.schema.decode(questions.codes, problem.people, questions.people))
 
 
 def _columns(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -174,13 +184,6 @@ def _torch_twin() -> TorchModel:
     values = {"weight": torch.full((1, 4), 6.0).double(), "bias": torch.tensor([-6 * 1.8]).double()}
     layer.load_state_dict(values, assign=True)
     return TorchModel(layer, _columns)
-
-
-def _encoded_of(everyone: Encoded, problem: Problem) -> Encoded:
-    """Return the people of a problem, found again by their present state."""
-    start = problem.samples.tables.start
-    places = [int(np.flatnonzero((everyone.codes == row).all(axis=1))[0]) for row in start]
-    return everyone.take(np.array(places))
 
 
 def _rounds(searcher: Method, world: _World, problem: Problem) -> Iterator[tuple[Run, Questions]]:
