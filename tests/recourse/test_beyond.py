@@ -185,3 +185,15 @@ def test_far_beyond_several_ends_a_way_is_found() -> None:
     other = lw.Recourse(model, credit.schema(), method="cols", **few).fit(credit.train).recommend(far).summary
     assert (found["status"] == "found").all()
     assert found["covered"].mean() > other["covered"].mean()
+
+
+@pytest.mark.parametrize("far", [{"age": -3_000_000_000}, {"income": -1e10}, {"income": -1e15}], ids=str)
+@pytest.mark.parametrize("method", ["guided", "ar", "face-knn"])
+def test_absurdly_far(method: str, far: dict[str, Any]) -> None:
+    """No rounding hides what else a person could do."""
+    if method == "ar":
+        pytest.importorskip("highspy")
+    free = SCHEMA.update(age={"limits": [None, None]}, income={"limits": [None, None]})
+    plans = asked(schema=free, method=method).recommend(PEOPLE.head(4).assign(**far))
+    assert (plans.summary["status"] == "found").all()
+    assert set(far) <= set(plans.changes["feature"])

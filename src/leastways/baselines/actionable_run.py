@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
+_ABSURD = 1e4  # in log-odds: nobody's score is that far off by what people usually have
 _TIE = 1e-5  # per changed feature, and again for its length: of two moves at one cost the shorter is taken
 _MARGIN = 1e-9  # a score this close to the threshold may fall on either side of it by rounding
 _FARTHEST = 8.0  # log-odds of a threshold, at most, where they are a surrogate's
@@ -60,10 +61,11 @@ class ActionableRun:
         if score is not None:
             parts, now = score.parts(problem.people)
             score.check(now, problem.present)
-            own = t.offsets[:-1] + t.start
-            self.gain = parts - np.repeat(np.take_along_axis(parts, own, axis=1), np.diff(t.offsets), axis=1)
             # The threshold of today: the score's own is that of the fit.
-            self.need = (logit(min(problem.threshold, _SURE)) if score.logistic else score.cut) - now
+            cut = float(logit(min(problem.threshold, _SURE)) if score.logistic else score.cut)
+            own = _within_reach(parts, np.take_along_axis(parts, t.offsets[:-1] + t.start, axis=1), t, cut - score.base)
+            self.gain = parts - np.repeat(own, np.diff(t.offsets), axis=1)
+            self.need = cut - score.base - own.sum(axis=1)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Ask about states for a surrogate, or about a program's next solutions, for the next few people."""
@@ -196,6 +198,17 @@ class ActionableRun:
         t = self.problem.samples.tables
         places = np.where(t.ordered, t.used[p] - 1.0, 0.0)  # the span of an ordinal is its places'
         return Ground(t.start[p], t.offsets, t.allowed[p], t.levels[p], np.where(t.span > 0.0, t.span, places))
+
+
+def _within_reach(parts: Floats, own: Floats, t: Tables, wanted: float) -> Floats:
+    """Return what people's own values add to the score, [P, F], raised where that is absurdly little.
+
+    Somebody far beyond the ends of a grid has a number that no other change makes up for, by how far does not matter;
+    and what the others add, all of it within `wanted`, would be lost in the rounding of a program with such a number.
+    """
+    best = np.maximum.reduceat(np.where(t.allowed, parts, -np.inf), t.offsets[:-1], axis=1)
+    enough = wanted - (best.sum(axis=1, keepdims=True) - best)  # with the best of all else, this much is needed here
+    return np.where(own < enough - _ABSURD, enough - _ABSURD, own)
 
 
 def _steps(t: Tables) -> Floats:
