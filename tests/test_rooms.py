@@ -16,6 +16,7 @@ ROOT = Path(leastways.__file__).parent
 ROOMS = (
     "errors",
     "_extras",
+    "_files",
     "rng",
     "kernels",
     "schema",

@@ -165,7 +165,12 @@ def test_distributions_by_name() -> None:
 @pytest.mark.parametrize(
     ("people", "settings", "error", "message"),
     [
-        (PEOPLE.assign(hours=2**60), {}, DataError, "row 'w', column 'hours': 1152921504606846976 is too large"),
+        (
+            PEOPLE.assign(hours=2**60),
+            {},
+            DataError,
+            "row 'w', column 'hours': 1152921504606846976 is beyond what the column can hold",
+        ),
         (PEOPLE, {"costs": "lineer"}, SettingError, "Did you mean 'linear'"),
         (PEOPLE, {"random_state": -1}, SettingError, "random_state must be an integer"),
         (PEOPLE, {"preferences": {"q": Preferences()}}, PreferenceError, "name a person 'q' who is not in the table"),

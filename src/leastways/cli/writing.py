@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leastways._extras import require
-from leastways.errors import DataError, SettingError
+from leastways._files import draft_of
+from leastways.errors import SettingError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,14 +48,8 @@ class Target:
 
     def write(self, content: Callable[[Path], object]) -> None:
         """Let `content` write a file under a temporary name beside the target, then put it in place at once."""
-        draft = self.path.with_name(f".{self.path.stem}-{secrets.token_hex(4)}{self.path.suffix}")
-        try:
+        with draft_of(self.path) as draft:
             content(draft)
-            draft.replace(self.path)
-        except OSError as error:
-            raise DataError(f"cannot write {str(self.path)!r}: {error}") from error
-        finally:
-            draft.unlink(missing_ok=True)
 
     def write_plans(self, plans: RecoursePlans) -> None:
         """Write plans: everything, as JSON; or the flat table of options, as CSV or Parquet."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-import secrets
 from itertools import chain
 from pathlib import Path
 
 from leastways._extras import require
+from leastways._files import draft_of
 from leastways.audit import Audit
-from leastways.errors import DataError
 from leastways.report.audit_html import TITLE, audit_html
 from leastways.report.audit_plots import KINDS, draw_audit
 from leastways.report.plots import Picture, can_draw
@@ -60,13 +59,5 @@ def _drawn(picture: Picture, kind: str) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            draft.write_bytes(content)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"cannot write {str(path)!r}: {error}") from error
+    with draft_of(path) as draft:
+        draft.write_bytes(content)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leastways._files import draft_of
 from leastways.errors import DataError, SettingError
 
 MANIFEST, KEY, FORMS, ANSWERS = "study.json", "key.json", "forms", "answers"
@@ -155,15 +155,8 @@ def refuse_another_study(folder: Path, study_id: str) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
-    try:
-        path.parent.mkdir(exist_ok=True)
+    with draft_of(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="")
-        draft.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {str(path)!r}: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _as_text(data: Mapping[str, Any]) -> str:
