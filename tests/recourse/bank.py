@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from leastways.errors import SchemaError
 from leastways.recourse import Recourse
@@ -163,6 +164,6 @@ def worlds(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, Any]:
             for f in schema.features
         ]
         known = np.nan_to_num(np.stack(x, axis=1), nan=0.3)
-        return np.asarray(1 / (1 + np.exp(-4 * (known @ weights - cut))), dtype=np.float64)
+        return np.asarray(expit(4 * (known @ weights - cut)), dtype=np.float64)  # which no large number overflows
 
     return frame, schema, model
