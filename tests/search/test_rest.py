@@ -120,13 +120,17 @@ def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytes
 )
 @settings(max_examples=30, deadline=None)
 def test_nothing_cheaper_is_left(accepted: set[int], seed: int, objective: Any, company: list[int]) -> None:
-    """With a budget for all states and room for all options, every sample has its cheapest accepted state."""
+    """With a budget for all states and room for all options, every sample has its cheapest accepted state.
+
+    Without noise: with it a larger change is now and then the cheaper one by luck, and is not offered beside a smaller.
+    """
     people = TRAIN.iloc[company]
 
     def model(frame: pd.DataFrame) -> NDArray[np.float64]:
         return np.isin(key(frame), list(accepted)).astype(float)
 
-    rec = Recourse(model, SCHEMA, n_options=54, budget=60, n_costs=10, random_state=seed, objective=objective)
+    few: dict[str, Any] = {"n_options": 54, "budget": 60, "n_costs": 10, "random_state": seed, "objective": objective}
+    rec = Recourse(model, SCHEMA, costs=lw.CostDistribution(noise_std=0.0), **few)
     plans = rec.fit(TRAIN).recommend(people)
     found = plans.summary.index[plans.summary["status"] == "found"]
     certificates = rec.certify(plans, people=found).certificates if len(found) else pd.DataFrame({"gap": [0.0]})
