@@ -16,7 +16,7 @@ import leastways as lw
 from leastways.costs import CostDistribution
 from leastways.kernels import knapsack as parts
 from leastways.kernels import reference
-from leastways.kernels.guided import smallest_changes
+from leastways.kernels.choice import smallest_changes
 from leastways.kernels.knapsack import COARSE, Items, knapsack, list_best, list_items, mean_costs
 from leastways.kernels.pool import choose_from_pool
 from leastways.kernels.surrogate import lift_of, solve

@@ -203,8 +203,8 @@ class ActionableRun:
 def _within_reach(parts: Floats, own: Floats, t: Tables, wanted: float) -> Floats:
     """Return what people's own values add to the score, [P, F], raised where that is absurdly little.
 
-    Somebody far beyond the ends of a grid has a number that no other change makes up for, by how far does not matter;
-    and what the others add, all of it within `wanted`, would be lost in the rounding of a program with such a number.
+    No other change makes up for a number far beyond the ends of a grid, and by how far does not matter. In a program
+    with such a number, what the others add to reach the score `wanted` would be lost in the rounding.
     """
     best = np.maximum.reduceat(np.where(t.allowed, parts, -np.inf), t.offsets[:-1], axis=1)
     enough = wanted - (best.sum(axis=1, keepdims=True) - best)  # with the best of all else, this much is needed here

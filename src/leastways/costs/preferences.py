@@ -233,14 +233,15 @@ def check_costs(feature: Feature, table: Any, most: float = 1.0) -> None:
             f"not {type(table).__name__}."
         )
     for value in (*present, *future):
-        hint, allowed = "", feature.allowed_text()
+        allowed = feature.allowed_text()
         if not feature.numeric:
-            known, hint = value in feature.values, nearest(value, feature.values)
+            known = value in feature.values
         elif value in present or costs.get(value) == 0:  # where somebody stands, which may be beyond the grid's ends
             known, allowed = _is_number(value, *feature.possible), feature.possible_text()
         else:
             known = _is_number(value, feature.values[0], feature.values[-1])
         if not known:
+            hint = "" if feature.numeric else nearest(value, feature.values)
             raise PreferenceError(f"{where} names {plain(value)!r}; allowed: {allowed}.{hint}")
     for place, cost in costs.items():
         if not (_is_number(cost, 0, most) or cost == np.inf):

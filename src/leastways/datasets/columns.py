@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from leastways.errors import DataError, listed
 from leastways.schema import Feature
+from leastways.schema.checks import may_hold_none
 
 # Missing where numbers are expected. Among texts only an empty field is missing: these may be categories.
 _NO_NUMBER = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>"}
@@ -33,9 +33,8 @@ def typed_column(texts: Sequence[str], feature: Feature) -> pd.Series[Any]:
 
 
 def with_nan(column: pd.Series[Any], feature: Feature) -> pd.Series[Any]:
-    """Write NaN where a file has nothing, if the training column could hold None as well: see `schema.checks`."""
-    both = all(isinstance(d, np.dtype) and d.kind == "O" for d in (column.dtype, feature.column_dtype))
-    return column.where(column.notna(), math.nan) if both and feature.missing else column
+    """Write NaN where a file has nothing and None would be taken for something else."""
+    return column.where(column.notna(), math.nan) if feature.missing and may_hold_none(feature, column) else column
 
 
 def category_value(text: str, feature: Feature) -> Any:

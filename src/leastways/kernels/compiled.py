@@ -58,7 +58,7 @@ def _drop_stale_machine_code(folder: Path) -> None:
     """
     sources = sorted((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in Path(__file__).parent.glob("*.py"))
     stamp = folder / "kernel-sources.txt"
-    with suppress(OSError):  # machine code that cannot be written to was not made from sources that could be
+    with suppress(OSError):  # a folder that cannot be written to keeps what is in it
         folder.mkdir(parents=True, exist_ok=True)
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(sources):
             for old in (*folder.glob("*.nbi"), *folder.glob("*.nbc")):

@@ -13,18 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy, fill
-from leastways.kernels.compiled import compiled, lean
+from leastways.kernels.compiled import lean
 from leastways.kernels.gains import LEAST_GAIN, add_gain
 from leastways.kernels.guides import Guides, Scratch, is_new, state_hash
 from leastways.kernels.knapsack import Items, knapsack, list_best, list_items, mean_costs
-from leastways.kernels.moves import first_moves, step_from_accepted
-from leastways.kernels.pool import choose_from_pool
-from leastways.kernels.propose import perturb, same_state, uniform_state
+from leastways.kernels.moves import anywhere, first_moves, step_from_accepted
+from leastways.kernels.propose import perturb, same_state
 from leastways.kernels.random import uniform
 from leastways.kernels.rules import RuleTables, repair
 from leastways.kernels.shared import SharedNet, shared_log_odds
 from leastways.kernels.surrogate import LEAST_SPREAD, MOST_LOG_ODDS, chance, learn, lift_of, log_odds, solve, tabulate
-from leastways.kernels.tables import Tables, objective_costs, reachable, top_of
+from leastways.kernels.tables import Tables, objective_costs, reachable
 
 _LEAST_CHANCE = 0.02  # the guess may be wrong
 _PATIENCE = 5  # rounds without a yes after which any would do, whatever it costs
@@ -82,27 +81,6 @@ def _in_need(g: Guides, p: int) -> bool:
 
 
 @lean
-def _explore(
-    t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
-    g: Guides,
-    p: int,
-    wanted: int,
-    out: NDArray[np.int32],  # [wanted, F] written
-    state: np.uint64,
-) -> tuple[np.uint64, int]:
-    """Draw states that were not asked about, anywhere: from the first yes, steps lead to cheaper ones."""
-    made = 0
-    for _ in range(wanted):
-        state, found = uniform_state(t, rules, choices, n_choices, p, out[made], state)
-        if found and is_new(g.seen[p], state_hash(out[made]), True):
-            made += 1
-    return state, made
-
-
-@lean
 def _make_candidates(
     t: Tables,
     rules: RuleTables,
@@ -113,6 +91,7 @@ def _make_candidates(
     s: Scratch,
     items: Items,
     first: int,
+    in_need: bool,
     state: np.uint64,
 ) -> tuple[np.uint64, int]:
     """Make candidates for the window of samples at `first`: half by the knapsack, half by steps and exploration.
@@ -131,7 +110,7 @@ def _make_candidates(
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
             found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], items, s.codes[n])
-            found = found or _in_need(g, p)  # the most promising state then
+            found = found or in_need  # the most promising state then
             if found:
                 state, found = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
                 found = found and not same_state(s.codes[n], t.start[p])
@@ -166,6 +145,7 @@ def _pick(
     first: int,  # sample of the window that candidates are ranked on
     n: int,
     wanted: int,
+    in_need: bool,
     out: NDArray[np.int32],  # [wanted, F] written
 ) -> int:
     """Choose up to `wanted` candidates greedily by expected gain, each counting on those before it."""
@@ -184,7 +164,7 @@ def _pick(
         s.lowest[m] = lowest[m]
     made = 0
     while made < wanted:
-        any_will_do = not g.parts.gains or (made == 0 and _in_need(g, p))
+        any_will_do = not g.parts.gains or (made == 0 and in_need)
         pick = _likeliest(s, n) if any_will_do else _most_gaining(s, n, weights)
         if pick < 0:
             break
@@ -240,24 +220,24 @@ def ask_guided(
     for p in range(quota.shape[0]):
         if quota[p] == 0:
             continue
-        state = g.stream[p]
-        made = 0
+        state, in_need = g.stream[p], _in_need(g, p)
+        made = far = 0
         if g.rounds[p] == 0 and s.hidden.shape[0] == 0 and g.parts.first_moves:
             state, n = first_moves(t, rules, choices, n_choices, p, s.codes, s.value.shape[0], state)
-            made = _pick(t, net, g, p, s, 0, n, quota[p], codes[row:])
-        if made == 0 and g.parts.steps and _in_need(g, p):
-            state, made = _explore(t, rules, choices, n_choices, g, p, quota[p] // 2, codes[row:], state)
-        far = made if g.rounds[p] > 0 else 0
-        if made == far:
+            made = _pick(t, net, g, p, s, 0, n, quota[p], in_need, codes[row:])
+        elif in_need and g.parts.steps:
+            state, far = anywhere(t, rules, choices, n_choices, g, p, quota[p] // 2, codes[row:], state)
+        if made == 0:
             list_items(t, p, choices[p], n_choices[p], g.lift[p], items)
             list_best(t, p, choices[p], n_choices[p], g.lift[p], items)
             for _ in range(_windows(g, s)):  # until one has something to gain
                 first = _next_window(g, p, s)
                 _sum_needs(g.lowest[p, first : first + s.need.shape[0]], g.parts.aim, s.need)
-                state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, first, state)
-                made = far + _pick(t, net, g, p, s, first, n, quota[p] - far, codes[row + far :])
-                if made > far:
+                state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, first, in_need, state)
+                made = _pick(t, net, g, p, s, first, n, quota[p] - far, in_need, codes[row + far :])
+                if made > 0:
                     break
+        made += far
         g.rounds[p] += 1
         g.stream[p] = state
         g.alive[p] = made > 0
@@ -328,87 +308,3 @@ def tell_guided(
             error += weight * miss * miss
             total += weight
         g.spread[p] = max(math.sqrt(error / total), LEAST_SPREAD)
-
-
-@lean
-def _asks_no_more(t: Tables, p: int, one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
-    """Whether a state changes nothing that the other does not change as much, so that it should cost no more."""
-    for f in range(one.shape[0]):
-        start = t.start[p, f]
-        if one[f] == other[f] or one[f] == start:
-            continue
-        stated = not np.isnan(t.given[p, t.offsets[f]])  # by the person: they may say that more costs less
-        between = (start < one[f] < other[f]) or (other[f] < one[f] < start)
-        if stated or not t.ordered[f] or not between:
-            return False
-    return True
-
-
-@lean
-def _steps(t: Tables, p: int, codes: NDArray[np.int32]) -> int:
-    """Return how far a state is: a state that asks no more than it, and is another, is nearer."""
-    steps = 0
-    for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f]:
-            steps += 1 + (abs(codes[f] - t.start[p, f]) if t.ordered[f] else 0)
-    return steps
-
-
-@compiled
-def smallest_changes(t: Tables, p: int, states: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the places of the states [A, F] than which no other asks for less, in their order.
-
-    A larger change can be the cheaper one under some cost functions by their noise alone. Nobody is to be asked for
-    more where less does, and what is chosen for noise does not hold for other cost functions.
-    """
-    A = states.shape[0]
-    steps = np.empty(A, np.int64)
-    for i in range(A):
-        steps[i] = _steps(t, p, states[i])
-    nearest_first = np.argsort(steps, kind="mergesort")
-    kept = np.empty(A, np.int64)
-    n = 0
-    for i in nearest_first:
-        smaller = False
-        for k in range(n):
-            if _asks_no_more(t, p, states[kept[k]], states[i]):
-                smaller = True
-                break
-        if not smaller:
-            kept[n] = i
-            n += 1
-    return np.sort(kept[:n])
-
-
-@compiled
-def choose_options(
-    t: Tables,
-    g: Guides,
-    N: int,
-    codes: NDArray[np.int32],  # [P, N, F] written
-    n: NDArray[np.int64],  # [P] written
-    probability: NDArray[np.float64],  # [P, N] written
-) -> None:
-    """Choose each person's options from the smallest accepted changes: by coverage gain, then by exact swaps.
-
-    If none of them is open to any sample, the nearest is chosen: a way that nobody was drawn to like is still a way.
-    """
-    for p in range(codes.shape[0]):
-        pool = np.empty((g.n_valid[p], codes.shape[2]), np.int32)
-        for i in range(pool.shape[0]):
-            copy(g.asked[p, g.valid[p, i]], pool[i])
-        small = smallest_changes(t, p, pool)
-        costs = np.empty((small.shape[0], g.lowest.shape[1]))
-        for i in range(small.shape[0]):
-            objective_costs(t, p, pool[small[i]], costs[i])
-        chosen = choose_from_pool(costs, t.weights[p], N, top_of(t), g.parts.swaps)
-        if chosen.shape[0] == 0 and small.shape[0] > 0:
-            chosen = np.zeros(1, np.int64)
-            for i in range(1, small.shape[0]):
-                if _steps(t, p, pool[small[i]]) < _steps(t, p, pool[small[chosen[0]]]):
-                    chosen[0] = i
-        n[p] = chosen.shape[0]
-        for o in range(chosen.shape[0]):
-            a = g.valid[p, small[chosen[o]]]
-            copy(g.asked[p, a], codes[p, o])
-            probability[p, o] = g.probability[p, a]

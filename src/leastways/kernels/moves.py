@@ -1,4 +1,4 @@
-"""Candidates of guided search that need no guess of the model: first moves, and steps around accepted states."""
+"""Candidates of guided search that need no guess of the model: first moves, steps around accepted states, and any."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
 from leastways.kernels.compiled import lean
-from leastways.kernels.guides import Guides
-from leastways.kernels.propose import same_state
+from leastways.kernels.guides import Guides, is_new, state_hash
+from leastways.kernels.propose import same_state, uniform_state
 from leastways.kernels.random import below, uniform
 from leastways.kernels.rules import RuleTables, repair
 from leastways.kernels.tables import Tables
@@ -121,3 +121,24 @@ def step_from_accepted(
         state = _change_affordable(t, choices, n_choices, p, m, out, state)
     state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out, state)
     return state, fine and not same_state(out, t.start[p])
+
+
+@lean
+def anywhere(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    g: Guides,
+    p: int,
+    wanted: int,
+    out: NDArray[np.int32],  # [wanted, F] written
+    state: np.uint64,
+) -> tuple[np.uint64, int]:
+    """Draw states that were not asked about, anywhere: from the first yes, steps lead to cheaper ones."""
+    made = 0
+    for _ in range(wanted):
+        state, found = uniform_state(t, rules, choices, n_choices, p, out[made], state)
+        if found and is_new(g.seen[p], state_hash(out[made]), True):
+            made += 1
+    return state, made

@@ -118,7 +118,7 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     if not feature.missing:
         out = [(np.flatnonzero(empty), f"is missing; allowed: {allowed}")]
     else:  # a model tells None and NaN apart, and a column of objects can hold both
-        both = all(isinstance(d, np.dtype) and d.kind == "O" for d in (column.dtype, feature.column_dtype))
+        both = may_hold_none(feature, column)
         odd = [row for row in np.flatnonzero(empty) if both and not _is_nan(column.iloc[row])]
         out = [(np.array(odd, dtype=np.intp), "is missing in another way than NaN; write it as NaN, or fill it")]
     if not feature.numeric:
@@ -144,6 +144,11 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
         broken = usable & ~beyond & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
     return [o for o in out if len(o[0])]
+
+
+def may_hold_none(feature: Feature, column: pd.Series[Any]) -> bool:
+    """Whether None in this column would reach the model as None, and not as the NaN that it learned with."""
+    return all(isinstance(d, np.dtype) and d.kind == "O" for d in (column.dtype, feature.column_dtype))
 
 
 def _as_float(value: Any) -> float:

@@ -207,8 +207,7 @@ class Schema:
         return cls(tuple(features), target, rules)
 
     def __str__(self) -> str:
-        values = (f.allowed_text() + f.limits_text() for f in self.features)
-        rows = (f"  {f.name}: {f.kind}, {f.direction}, {text}" for f, text in zip(self.features, values, strict=True))
+        rows = (f"  {f.name}: {f.kind}, {f.direction}, " + f.allowed_text() + f.limits_text() for f in self.features)
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
 
 

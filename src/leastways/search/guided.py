@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.errors import SettingError
-from leastways.kernels.guided import ask_guided, choose_options, tell_guided
+from leastways.kernels.choice import choose_options
+from leastways.kernels.guided import ask_guided, tell_guided
 from leastways.kernels.guides import Guides, Parts, Scratch, enter_seen
 from leastways.kernels.knapsack import Items
 from leastways.kernels.rest import ask_rest
