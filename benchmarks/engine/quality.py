@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import leastways as lw
 from benchmarks.engine.sizes import Size
 from benchmarks.engine.store import Rows
 from benchmarks.engine.tables import Table, each, interval, mean_and_half, verdict
-from benchmarks.engine.task import Result, SkippedError, Task
+from benchmarks.engine.task import Result, Task
 from benchmarks.engine.yardstick import oracle
 from benchmarks.paper import LOADERS, first, judged, recourse, timed
 from leastways.datasets import Dataset
@@ -94,8 +93,6 @@ def _oracle(name: str, size: Size, seed: int) -> Result:
 
 
 def _run(name: str, size: Size, seed: int, config: Config) -> Result:
-    if config.distill and "distill" not in inspect.signature(lw.Recourse.fit).parameters:
-        raise SkippedError("Recourse.fit has no distill yet")
     data = _data(name)
     fit = {"distill": config.distill} if config.distill else {}
     numbers = {"n_options": config.n_options, "budget": config.budget, "n_costs": size.n_costs, **dict(config.others)}

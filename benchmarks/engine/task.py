@@ -9,10 +9,6 @@ from typing import Any
 Result = dict[str, Any]
 
 
-class SkippedError(Exception):
-    """A row that cannot be made here, for a reason that is nobody's fault; it is shown with that reason."""
-
-
 @dataclass(frozen=True)
 class Task:
     """A row to be made. `settings` must hold all that the result depends on: a resumed run compares them."""

@@ -75,6 +75,17 @@ def test_plans_do_not_depend_on_the_company(order: list[int], cut: int) -> None:
             assert plan == whole[plan.person]
 
 
+@pytest.mark.parametrize("queries", [300, 900])
+def test_plans_do_not_depend_on_the_order_of_the_training_table(queries: int) -> None:
+    """A table read from a database comes in any order."""
+    settings: dict[str, Any] = {"n_options": 3, "budget": 20, "n_costs": 40}
+    ordered, shuffled = (
+        Recourse(chance, SCHEMA, **settings).fit(table, distill=queries).recommend(PEOPLE)
+        for table in (TRAIN, TRAIN.sample(frac=1.0, random_state=3))
+    )
+    assert ordered == shuffled
+
+
 def test_fitting_again_forgets_it() -> None:
     rec = distilled()
     rec.fit(TRAIN)

@@ -19,7 +19,7 @@ from leastways.models.agreement import comparable, disagreement, needless
 from leastways.plans import RecoursePlans
 from leastways.recourse.judging import Judging
 from leastways.recourse.people import People
-from leastways.rng import keys_of_rows
+from leastways.rng import keys_of_rows, stream
 from leastways.schema import Encoded, Schema
 from leastways.search import Background, Guided, Preparing, Questions, Searcher
 from leastways.search.distill import Distilled, distill
@@ -43,8 +43,7 @@ def learn_once(
         raise SettingError(
             f"distill={queries} is too few queries to learn a model from; give 100 or more, or 0 for none."
         )
-    rows = np.random.default_rng(seed).permutation(len(frame))[:_ROWS]
-    crowd = People.check(cost_model.schema, frame.iloc[np.sort(rows)], None)
+    crowd = People.check(cost_model.schema, _drawn_by_content(frame, seed, _ROWS), None)
     if not len(crowd.encoded):
         raise DataError("distill: no row of the table is within the schema, so there is nothing to learn from.")
     keys = keys_of_rows(crowd.encoded.content(), seed)
@@ -58,6 +57,12 @@ def learn_once(
         return values
 
     return distill(samples, ask, threshold, queries, seed)
+
+
+def _drawn_by_content(frame: pd.DataFrame, seed: int, n: int) -> pd.DataFrame:
+    """Return at most so many rows, drawn by what is in them: the order of a table is often an accident."""
+    contents = pd.util.hash_pandas_object(frame, index=False).to_numpy(np.uint64)
+    return frame.iloc[np.argsort(stream(contents, f"distill {seed}"), kind="stable")[:n]]
 
 
 # What a method that has to be prepared may have read; changed after `fit`, it is prepared for something else.
