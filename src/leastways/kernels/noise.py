@@ -131,7 +131,7 @@ def _finish(
             return float(value[0])
         state, z[0] = normal(state)
         state, u = uniform(state)
-        _propose(means, 1, noise_std, z, value, ratio)
+        _propose(means, len(means), noise_std, z, value, ratio)
 
 
 @lean
