@@ -30,12 +30,23 @@ def log_odds(probability: float, threshold: float) -> float:
 
 
 @lean
+def _moves(t: Tables, f: int) -> bool:
+    """Whether anybody may change a feature."""
+    for p in range(t.start.shape[0]):
+        for j in range(t.used[p, f]):
+            if j != t.start[p, f] and t.allowed[p, t.offsets[f] + j]:
+                return True
+    return False
+
+
+@lean
 def columns_of(t: Tables, columns: NDArray[np.int64]) -> int:
-    """Write where each feature's columns begin, [F + 1]; return their number."""
+    """Write where each feature's columns begin, [F + 1]; return their number. What nobody here may change has none."""
     n = 0
     for f in range(t.ordered.shape[0]):
         columns[f] = n
-        n += 2 if t.ordered[f] else t.offsets[f + 1] - t.offsets[f]
+        if _moves(t, f):
+            n += 2 if t.ordered[f] else t.offsets[f + 1] - t.offsets[f]
     columns[t.ordered.shape[0]] = n
     return n
 
@@ -133,8 +144,9 @@ def tabulate(
 ) -> None:
     """Write what each single move is guessed to add to the log-odds."""
     for f in range(t.ordered.shape[0]):
+        known = columns[f + 1] > columns[f]
         for j in range(t.used[p, f]):
-            if j == t.start[p, f]:
+            if j == t.start[p, f] or not known:
                 lift[t.offsets[f] + j] = 0.0
             elif t.ordered[f]:
                 u = move_size(t, p, f, j)

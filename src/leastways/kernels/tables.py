@@ -154,7 +154,7 @@ def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i]) if ordered else 0.0
     row_key = keyed(t.keys[p], -1 - t.draws[v])
     noisy, means = t.who, t.room[0]
-    n = np.int64(0)  # a plain 0 is a type of its own to numba: what it is given to would be compiled twice
+    n = int(np.int64(0))  # a plain 0 is a type of its own to numba: what it is given to would be compiled twice
     for e in range(t.n_editors[p, f]):
         m = t.editors[p, f, e]
         if not ordered:

@@ -12,7 +12,7 @@ from leastways.models.estimator import LabelEstimator, ProbabilityEstimator
 from leastways.models.frames import lend
 
 _DEFAULT = 0.5  # where nobody chose a threshold; any other was chosen, and may differ from what `predict` goes by
-_TIE = 1e-6  # at the threshold itself libraries differ, and some round
+_ROUNDING = 1e-6
 
 
 def comparable(model: Model, threshold: float) -> list[ProbabilityEstimator]:
@@ -36,7 +36,7 @@ def disagreement(model: Model, threshold: float, frame: pd.DataFrame) -> str:
             column = plain(member.target) if member.column is None else member.column
             return (
                 f"predict of {type(member.estimator).__name__} does not say {plain(member.target)!r} of {refused} of "
-                f"the {accepted} rows to which predict_proba gives more than {_DEFAULT}, so it may refuse options too. "
+                f"the {accepted} rows to which predict_proba gives {_DEFAULT} or more, so it may refuse options too. "
                 f"If predict decides, pass lambda frame: model.predict(frame). If the probability does, pass lambda "
                 f"frame: model.predict_proba(frame)[:, {column}], or threshold= where its yes begins elsewhere."
             )
@@ -47,7 +47,7 @@ def needless(model: Model, threshold: float) -> str:
     """Say so where a model's own cut-off lies below the default: people whom it accepts would pass for refused."""
     for member in comparable(model, threshold):
         at = cutoff_of(member.estimator, member.target)
-        if at is not None and at < _DEFAULT - _TIE:
+        if at is not None and at < _DEFAULT - _ROUNDING:
             return (
                 f"{type(member.estimator).__name__} says {plain(member.target)!r} from a probability of {at!r} on; "
                 f"people between that and threshold={_DEFAULT} are taken for refused. Pass threshold={at!r}."
@@ -56,11 +56,11 @@ def needless(model: Model, threshold: float) -> str:
 
 
 def _counts(model: ProbabilityEstimator, frame: pd.DataFrame) -> tuple[int, int]:
-    """Return how many rows are clearly above the threshold, and how many of them `predict` refuses."""
+    """Return how many rows the probability accepts, and how many of them `predict` refuses."""
     estimator = model.estimator
     if model.column is None and not (LabelEstimator(estimator, 0).probability(lend(frame)) == 1.0).any():
         return 0, 0  # the target is a column's number, and the labels are something else
-    above = model.probability(lend(frame)) > _DEFAULT + _TIE
+    above = model.probability(lend(frame)) >= _DEFAULT
     if not above.any():
         return 0, 0
     said = LabelEstimator(estimator, model.target).probability(lend(frame[above]))

@@ -50,6 +50,11 @@ def check_cutoff(estimator: Any, target: object, threshold: float) -> None:
     )
 
 
+def highest_decides(estimator: Any, target: object, threshold: float) -> bool:
+    """Whether the threshold is that of a `predict` which gives the class with the highest probability."""
+    return threshold == 0.5 and callable(getattr(estimator, "predict", None)) and cutoff_of(estimator, target) is None
+
+
 def _has_cutoff(final: object) -> bool:
     try:
         from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV

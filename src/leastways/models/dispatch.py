@@ -9,7 +9,7 @@ from typing import Any
 
 from leastways.errors import SettingError
 from leastways.models.base import Model, Unbound
-from leastways.models.cutoff import check_cutoff
+from leastways.models.cutoff import check_cutoff, highest_decides
 from leastways.models.estimator import adapt_estimator, check_estimator
 from leastways.models.function import FunctionModel
 
@@ -24,7 +24,8 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
     """Return `model` as a `Model` of P(target).
 
     `threshold` is where acceptance starts: pass the same one that decides acceptance later. It changes nothing but
-    the scale of an `AllOf` with thresholds of its own; below the cut-off that a model keeps itself it is refused.
+    the scale of an `AllOf` with thresholds of its own, and ties at one half that `predict` calls a no; below the
+    cut-off that a model keeps itself it is refused.
     """
     check_threshold(threshold)
     check_model(model)
@@ -35,9 +36,8 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
         answering: Model = anything
         return answering
     if _predicts(model):
-        adapted = adapt_estimator(anything, target)
         check_cutoff(anything, target, threshold)
-        return adapted
+        return adapt_estimator(anything, target, first_wins=highest_decides(anything, target, threshold))
     return FunctionModel(anything, target)
 
 

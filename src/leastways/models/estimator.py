@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways.errors import ModelError, SettingError
+from leastways.errors import ModelError, SettingError, plain
 from leastways.models.answers import as_probabilities, as_series, describe, read_answer
 from leastways.models.base import FloatArray, Model, Split
 from leastways.models.frames import columns_as_fitted, quiet_about_names
@@ -18,15 +18,23 @@ from leastways.models.labels_seen import LabelsSeen
 from leastways.models.routes import Route, method_routes, probability_routes
 from leastways.models.stages import Stages
 
+_BELOW_HALF = float(np.nextafter(0.5, 0.0))
+
 
 @dataclass(frozen=True)
 class ProbabilityEstimator:
-    """`predict_proba`, and the column of the target among `n_classes` (None: the target is the column)."""
+    """`predict_proba`, and the column of the target among `n_classes` (None: the target is the column).
+
+    Where `predict` is the class with the highest probability, a tie at one half goes to the class that comes first.
+    With `first_wins` a tie that the target loses is given as just below one half, so that no option is one that
+    `predict` refuses: searches end at the boundary, and an even number of trees puts many states right on it.
+    """
 
     estimator: Any
     target: object
     column: int | None
     n_classes: int | None
+    first_wins: bool = False
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Return the target's column of `predict_proba`."""
@@ -42,13 +50,22 @@ class ProbabilityEstimator:
 
     def _read(self, answer: Any, rows: int) -> FloatArray:
         if self.column is None:
-            return read_answer(answer, self.target, rows)
+            values = read_answer(answer, self.target, rows)
+            several = isinstance(answer, np.ndarray) and answer.ndim == 2 and answer.shape[1] > 1
+            return self._without_lost_ties(values, answer, int(plain(self.target))) if several else values
         if np.shape(answer) != (rows, self.n_classes):
             raise ModelError(
                 f"predict_proba of {_name(self.estimator)} must return shape "
                 f"({rows}, {self.n_classes}), not {describe(answer)}."
             )
-        return as_probabilities(np.asarray(answer)[:, self.column], rows)
+        table = np.asarray(answer)
+        return self._without_lost_ties(as_probabilities(table[:, self.column], rows), table, self.column)
+
+    def _without_lost_ties(self, values: FloatArray, table: Any, column: int) -> FloatArray:
+        if not self.first_wins:
+            return values
+        lost = (values == 0.5) & (table[:, :column] == 0.5).any(axis=1)
+        return np.where(lost, _BELOW_HALF, values)
 
 
 @dataclass(frozen=True)
@@ -89,12 +106,12 @@ class LabelEstimator:
         return label_matches(labels, self.target, _name(self.estimator), self.seen)
 
 
-def adapt_estimator(estimator: Any, target: object) -> Model:
+def adapt_estimator(estimator: Any, target: object, first_wins: bool) -> Model:
     """Wrap an estimator that has been through `check_estimator`, for the class `target`."""
     classes = class_labels(estimator)
     column = None if classes is None else column_of(target, classes, _name(estimator))
     if callable(getattr(estimator, "predict_proba", None)):
-        return ProbabilityEstimator(estimator, target, column, None if classes is None else len(classes))
+        return ProbabilityEstimator(estimator, target, column, None if classes is None else len(classes), first_wins)
     return LabelEstimator(estimator, target, LabelsSeen() if classes is None else None)
 
 

@@ -33,7 +33,7 @@ _READ: WeakKeyDictionary[Any, Trees] = WeakKeyDictionary()
 
 def forest_trees(estimator: Any) -> Trees:
     """Lay out the trees of a forest; once for each time it is fitted."""
-    return _read(estimator, estimator.estimators_, _forest_tree)
+    return _read(estimator, [one.tree_ for one in estimator.estimators_], _forest_tree)
 
 
 def histogram_trees(estimator: Any) -> Trees:
@@ -59,8 +59,7 @@ def _read(estimator: Any, source: Sequence[Any], read: Any) -> Trees:
     return fresh
 
 
-def _forest_tree(estimator: Any) -> tuple[Array, Array, Array, Array, Array]:
-    tree = estimator.tree_
+def _forest_tree(tree: Any) -> tuple[Array, Array, Array, Array, Array]:
     if tree.n_outputs != 1:
         raise NotImplementedError("only one output")
     leaf = tree.children_left < 0

@@ -7,7 +7,6 @@ bold. Each reads the estimator's attributes at every call: an estimator fitted a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ import pandas as pd
 from scipy.special import expit, softmax
 
 from leastways.models.forests import forest_trees, histogram_trees
+from leastways.models.threads import MANY_ROWS, one_thread
 
 Array = npt.NDArray[Any]
 Route = Callable[[Any], Any]
-_MANY_ROWS = 1024  # from here on, threads are worth their start
 
 
 def probability_routes(estimator: Any) -> Iterator[Route]:
@@ -35,7 +34,7 @@ def method_routes(estimator: Any, method: str) -> Iterator[Route]:
     if _of(estimator, "sklearn"):
         yield lambda array: _unchecked(estimator, method, array)
     if _of(estimator, "xgboost"):
-        yield lambda array: _one_thread(estimator, lambda: getattr(nameless(estimator), method)(array), array)
+        yield lambda array: _one_thread(estimator, method, array)
     yield lambda array: getattr(nameless(estimator), method)(array)
     if getattr(estimator, "feature_names_in_", None) is not None:
         yield lambda array: getattr(estimator, method)(pd.DataFrame(array, columns=estimator.feature_names_in_))
@@ -60,31 +59,20 @@ def _unchecked(estimator: Any, method: str, array: Any) -> Any:
 
     with config_context(assume_finite=True, skip_parameter_validation=True):
         if type(estimator).__name__.startswith("HistGradientBoosting"):
-            return _one_thread(estimator, lambda: getattr(nameless(estimator), method)(array), array)
+            return _one_thread(estimator, method, array)
         return getattr(nameless(estimator), method)(array)
 
 
-def _one_thread(estimator: Any, ask: Callable[[], Any], array: Any) -> Any:
-    """Ask about few rows without OpenMP's threads: waking them costs more than the trees, far more on a busy machine.
-
-    OpenMP keeps their number per calling thread, so nobody else is slowed down.
-    """
-    if array.shape[0] >= _MANY_ROWS:
-        return ask()
-    with _threads_of(type(estimator).__module__.split(".")[0]).limit(limits=1, user_api="openmp"):
-        return ask()
+def _one_thread(estimator: Any, method: str, array: Any) -> Any:
+    return one_thread(_library(estimator), lambda: getattr(nameless(estimator), method)(array), array.shape[0])
 
 
-@cache
-def _threads_of(library: str) -> Any:
-    """Return a handle on the OpenMP runtimes in this process; one per library, which is loaded by the time we ask."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+def _library(estimator: Any) -> str:
+    return type(estimator).__module__.split(".")[0]
 
 
 def _of(estimator: Any, library: str) -> bool:
-    return type(estimator).__module__.split(".")[0] == library
+    return _library(estimator) == library
 
 
 def _overridden(estimator: Any) -> bool:
@@ -126,7 +114,7 @@ def _forest(estimator: Any) -> Route:
         rows = np.ascontiguousarray(array, dtype=np.float32)
         trees = estimator.estimators_
         total = np.zeros((len(rows), int(estimator.n_classes_)))
-        if len(rows) < _MANY_ROWS:
+        if len(rows) < MANY_ROWS:
             forest_trees(estimator).add_to(total, rows)
         else:
             for tree in trees:
@@ -141,7 +129,7 @@ def _histograms(estimator: Any) -> Route:
     """Return boosted trees on few rows; many go the usual way, by threads."""
 
     def route(array: Any) -> Array:
-        if len(array) >= _MANY_ROWS:
+        if len(array) >= MANY_ROWS:
             return np.asarray(_unchecked(estimator, "predict_proba", array))
         total = np.zeros((len(array), 1)) + estimator._baseline_prediction
         histogram_trees(estimator).add_to(total, array.astype(np.float64, copy=False))
@@ -158,7 +146,7 @@ def _lightgbm(estimator: Any) -> Route:
     """Return the booster's own answer; for few rows, starting threads costs more than the trees."""
 
     def route(array: Any) -> Array:
-        threads = {"num_threads": 1} if array.shape[0] < _MANY_ROWS else {}
+        threads = {"num_threads": 1} if array.shape[0] < MANY_ROWS else {}
         positive = estimator.booster_.predict(array, validate_features=False, **threads)
         return _two_columns(positive) if positive.ndim == 1 else np.asarray(positive)
 
@@ -172,7 +160,7 @@ def _xgboost(estimator: Any) -> Route:
         booster = estimator.get_booster()
         rounds = (0, int(booster.attr("best_iteration") or -1) + 1)  # (0, 0): all
         settings = {"iteration_range": rounds, "missing": estimator.missing, "validate_features": False}
-        positive = _one_thread(estimator, lambda: booster.inplace_predict(array, **settings), array)
+        positive = one_thread("xgboost", lambda: booster.inplace_predict(array, **settings), array.shape[0])
         return _two_columns(positive) if positive.ndim == 1 else np.asarray(positive)
 
     return route

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ from leastways.models.base import FloatArray, Model, Split, Unbound
 from leastways.models.frames import Encoder, check_encoder, encode
 from leastways.models.labels import column_of
 from leastways.models.scores import check_output, read_scores
+from leastways.models.threads import one_thread
 
 
 class TorchModel(Unbound):
@@ -82,7 +84,8 @@ class TorchModel(Unbound):
         parts: list[npt.NDArray[Any]] = []
         with evaluating(self.module), torch.inference_mode():
             for encoded in batches:
-                result = self.module(torch.tensor(encoded, dtype=dtype, device=self.device))
+                given = torch.tensor(encoded, dtype=dtype, device=self.device)
+                result = one_thread("torch", partial(self.module, given), len(encoded))
                 if not isinstance(result, torch.Tensor):
                     raise ModelError(f"The torch module must return a tensor, not {type(result).__name__}.")
                 parts.append(_to_numpy(result, len(encoded)))

@@ -90,14 +90,20 @@ def _hashes(column: pd.Series[Any], key: str) -> NDArray[np.uint64]:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         real = column.to_numpy().astype(np.float64)
         if column.dtype.kind == "f" or (np.abs(real) < EXACT).all():
-            return pd.util.hash_array(real)
+            return _hashes_of_numbers(real, key)
     values = [plain(value) for value in column.tolist()]
     texts = np.empty(len(values), object)
     texts[:] = [f"{type(value).__name__}:{value!r}" for value in values]
     out = pd.util.hash_array(texts, hash_key=key)
     exact = np.array([_is_exact(value) for value in values], np.bool_)
-    out[exact] = pd.util.hash_array(np.array([v for v, e in zip(values, exact, strict=True) if e], np.float64))
+    out[exact] = _hashes_of_numbers(np.array([v for v, e in zip(values, exact, strict=True) if e], np.float64), key)
     return out
+
+
+def _hashes_of_numbers(real: NDArray[np.float64], key: str) -> NDArray[np.uint64]:
+    """Return a hash of each number; pandas takes the key for texts alone."""
+    salt = pd.util.hash_array(np.array([key], object), hash_key=key)
+    return pd.util.hash_array(real + 0.0) ^ salt  # no minus zero: it is the same number with other bits
 
 
 def _is_exact(value: Any) -> bool:

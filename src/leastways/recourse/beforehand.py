@@ -61,7 +61,7 @@ def learn_once(
 
 def _drawn_by_content(frame: pd.DataFrame, seed: int, n: int) -> pd.DataFrame:
     """Return at most so many rows, drawn by what is in them: the order of a table is often an accident."""
-    contents = pd.util.hash_pandas_object(frame, index=False).to_numpy(np.uint64)
+    contents = np.asarray(pd.util.hash_pandas_object(frame, index=False), np.uint64)
     return frame.iloc[np.argsort(stream(contents, f"distill {seed}"), kind="stable")[:n]]
 
 

@@ -299,7 +299,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         cells = 8 * self.n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
         learned = 0
         if isinstance(searcher, Guided):  # the answers, and the regression on them
-            columns = sum(2 if f.ordered else len(f.values) for f in self.schema.features)
+            columns = sum(2 if f.ordered else len(f.values) for f in self.schema.features if f.direction != "fixed")
             learned = self.budget * (4 * len(self.schema.features) + 60) + 8 * columns**2
         each = self.cost_model_.bytes_per_person(self.n_costs) + sets + cells + learned
         return max(1, int(_CHUNK_BYTES // each))

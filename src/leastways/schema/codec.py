@@ -61,7 +61,7 @@ def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Code
     if not feature.numeric:
         codes = category_codes(feature, column)
     else:
-        x = floats_of(feature, column)
+        x = floats_of(feature, column) + 0.0  # no minus zero: it is the same number with other bits
         codes = np.searchsorted(feature.array, x).astype(np.int32)
         off = feature.array[np.minimum(codes, len(feature.array) - 1)] != x
         at[off], own[off] = codes[off], x[off]

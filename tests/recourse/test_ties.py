@@ -1,0 +1,75 @@
+"""Ties at one half: scikit-learn's `predict` gives them to the class that comes first, so no option may rest on one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import leastways as lw
+from leastways.models import as_model
+
+CREDIT = lw.datasets.load_credit(n=600)
+NUMBERS = CREDIT.train.drop(columns=CREDIT.target).select_dtypes("number").columns.tolist()
+TRAIN = CREDIT.train[NUMBERS]
+SCHEMA = lw.Schema.infer(TRAIN)
+LEARNED, PEOPLE = TRAIN.iloc[:200], TRAIN.iloc[200:300]
+EVEN = [
+    RandomForestClassifier(10, random_state=0),
+    BaggingClassifier(n_estimators=10, random_state=0),
+    KNeighborsClassifier(10),
+]
+
+
+def fitted(final: Any) -> Any:
+    return make_pipeline(StandardScaler(), clone(final)).fit(LEARNED, CREDIT.y.loc[LEARNED.index])
+
+
+@pytest.mark.parametrize("final", EVEN, ids=lambda final: type(final).__name__)
+@pytest.mark.parametrize("method", ["guided", "cols", "face-knn"])
+def test_predict_says_yes_to_every_option(final: Any, method: str) -> None:
+    model = fitted(final)
+    ties = (model.predict_proba(PEOPLE)[:, 1] == 0.5).sum()
+    assert ties > 0  # else this shows nothing
+    plans = lw.Recourse(model, SCHEMA, method=method, n_options=4, budget=100, n_costs=60).fit(TRAIN).recommend(PEOPLE)
+    assert len(plans.options) > 50
+    assert (model.predict(plans.options[NUMBERS]) == 1).all()
+    accepted = (plans.summary["status"] == "already_positive").to_numpy()
+    np.testing.assert_array_equal(accepted, model.predict(PEOPLE) == 1)
+
+
+def test_the_class_that_comes_first_wins_its_ties() -> None:
+    model = fitted(EVEN[0])
+    plans = lw.Recourse(model, SCHEMA, target=0, n_options=2, budget=60, n_costs=40).fit(TRAIN).recommend(PEOPLE)
+    accepted = (plans.summary["status"] == "already_positive").to_numpy()
+    np.testing.assert_array_equal(accepted, model.predict(PEOPLE) == 0)
+
+
+def test_a_tie_counts_as_it_is_where_predict_does_not_decide() -> None:
+    model = fitted(EVEN[0])
+    half = model.predict_proba(PEOPLE)[:, 1] == 0.5
+    for asked in (as_model(model, 1, threshold=0.4), as_model(lambda frame: model.predict_proba(frame)[:, 1], 1)):
+        assert (asked.probability(PEOPLE[half].copy()) == 0.5).all()
+
+
+def test_of_several_classes_only_those_before_it_take_a_tie() -> None:
+    class Three:
+        classes_ = ("a", "b", "c")
+
+        def predict_proba(self, frame: pd.DataFrame) -> Any:
+            return np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.3, 0.5, 0.2]])
+
+        def predict(self, frame: pd.DataFrame) -> Any:
+            return np.array(self.classes_)[self.predict_proba(frame).argmax(axis=1)]
+
+    rows = PEOPLE.head(3)
+    for target in Three.classes_:
+        said = as_model(Three(), target).probability(rows.copy()) >= 0.5
+        np.testing.assert_array_equal(said, Three().predict(rows) == target)
