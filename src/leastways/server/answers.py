@@ -34,6 +34,16 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """What decided between yes and no when an answer was made: fingerprints of schema and model, and the threshold."""
+
+    schema: str
+    model: str
+    target: Any
+    threshold: float
+
+
+@dataclass(frozen=True)
 class Answer:
     """A recorded answer. `parent` is the first answer of the same person, None if this is the first."""
 
@@ -45,6 +55,7 @@ class Answer:
     plan: RecoursePlan
     parent: str | None
     choice: Choice | None
+    rules: Rules
 
     @property
     def first(self) -> str:

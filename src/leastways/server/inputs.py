@@ -51,6 +51,13 @@ def frame_of(schema: Schema, states: Sequence[Mapping[str, Any]], labels: Sequen
     return pd.DataFrame(columns, index=index, copy=False)
 
 
+def fits_schema(schema: Schema, states: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether states that were recorded, perhaps by another schema, are states of this one."""
+    return all(
+        state.keys() == set(schema.names) and all(fits(f, state[f.name]) for f in schema.features) for state in states
+    )
+
+
 def text_fault(text: str, limit: int) -> str:
     """Say what is wrong with a text that is to be kept, or return nothing."""
     if len(text) > limit:
@@ -96,6 +103,10 @@ def _group_faults(given: Mapping[str, Any], known: Sequence[str], where: tuple[o
         fine = is_finite(value) or (isinstance(value, str) and not text_fault(value, MAX_REFERENCE))
         if not fine:
             errors.append(FieldError(pointer(*where, name), name, f"cannot be kept; {allowed}"))
+        elif isinstance(value, str) and not value.strip():
+            errors.append(
+                FieldError(pointer(*where, name), name, f"is empty; send null where it is not known; {allowed}")
+            )
     return errors
 
 

@@ -17,10 +17,12 @@ from datetime import timedelta
 from sqlalchemy import Engine, and_, func, insert, or_, select, update
 
 from leastways.errors import ModelError
+from leastways.schema import Schema
 from leastways.server.answers import JobState
 from leastways.server.batching import Batcher, Ticket
 from leastways.server.engine import reading, writing
 from leastways.server.faults import Closing, NotKnown, StoreDown, without_contents
+from leastways.server.inputs import fits_schema
 from leastways.server.solving import Ask, ask_of_record
 from leastways.server.store import NewPerson, now
 from leastways.server.tables import JobRow, PersonRow, WaitingRow
@@ -70,7 +72,7 @@ class JobStore:
             return int(session.scalar(query) or 0)
 
     def requeue_failed(self) -> None:
-        """Give jobs on which the model failed another try; called once, when a service starts."""
+        """Give jobs that failed another try; called once, when a service starts: model or schema may be others now."""
         with writing(self._engine) as session:
             session.execute(update(JobRow).where(JobRow.state == "failed").values(state="queued", error=""))
 
@@ -124,9 +126,10 @@ class JobStore:
 class JobRunner:
     """A thread that works on one job after the other, through the same queue as everybody else."""
 
-    def __init__(self, jobs: JobStore, batcher: Batcher) -> None:
+    def __init__(self, jobs: JobStore, batcher: Batcher, schema: Schema) -> None:
         self._jobs = jobs
         self._batcher = batcher
+        self._schema = schema
         self._owner = secrets.token_hex(8)
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -168,6 +171,10 @@ class JobRunner:
             asks = self._jobs.waiting(job_id, _PART)
             if not asks:
                 self._jobs.end(job_id, self._owner, "done")
+                return
+            if not fits_schema(self._schema, [ask.state for ask in asks]):
+                text = "the schema has changed since this job was taken up, and its people do not fit any more."
+                self._jobs.end(job_id, self._owner, "failed", text)
                 return
             try:
                 self._batcher.submit(Ticket(asks), patient=True).future.result()

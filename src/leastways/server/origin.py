@@ -15,6 +15,7 @@ from typing import Any
 
 from leastways import __version__
 from leastways.population.prints import file_print
+from leastways.server.answers import Rules
 from leastways.server.config import ServiceConfig
 from leastways.server.plan_json import canonical
 
@@ -45,6 +46,17 @@ class Origin:
         """Return the settings as they were written down."""
         data: dict[str, Any] = json.loads(self.settings)
         return data
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What decides between yes and no."""
+        return rules_of(self.prints["schema"], self.prints["model"], self.settings)
+
+
+def rules_of(schema_print: str, model_print: str, settings: str) -> Rules:
+    """Return what decides between yes and no, of an origin that was written down."""
+    decided = json.loads(settings)
+    return Rules(schema_print, model_print, decided["target"], decided["threshold"])
 
 
 def fingerprints(config: ServiceConfig, schema_text: str) -> dict[str, str]:

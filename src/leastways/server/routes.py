@@ -33,7 +33,11 @@ from leastways.server.waiting import answered, read_people
 
 _Id = Annotated[str, Path(description="An id that the service gave", pattern="^[0-9A-Za-z]{1,64}$")]
 _By = Annotated[list[str], Query(description="Features or audit attributes; a number may have bins: age:25,40")]
-_Moment = Annotated[datetime | None, Query(description="ISO 8601; UTC where it names no zone")]
+_Since = Annotated[datetime | None, Query(description="From this moment on: ISO 8601, UTC where it names no zone")]
+_Until = Annotated[
+    datetime | None,
+    Query(description="Before this moment; a day alone is its beginning, so name the day after the last"),
+]
 _COMMON = (400, 401, 403, 408, 413, 422, 429, 500, 503)
 
 
@@ -138,7 +142,7 @@ def add_oversight_routes(app: FastAPI, service: Service, required: bool) -> None
         tags=["oversight"],
     )
     async def audit(
-        by: _By, since: _Moment = None, until: _Moment = None, which: Literal["first", "latest"] = "first"
+        by: _By, since: _Since = None, until: _Until = None, which: Literal["first", "latest"] = "first"
     ) -> dict[str, Any]:
         """Audit what was served, by groups; see `leastways audit`."""
         return await audits(by, since, until, which=which)

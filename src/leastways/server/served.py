@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,42 +16,48 @@ from leastways.errors import SettingError, nearest
 from leastways.plans import RecoursePlan, RecoursePlans
 from leastways.schema import Schema
 from leastways.server.engine import reading
-from leastways.server.faults import FieldError, InputRefused, NotKnown
-from leastways.server.inputs import frame_of
+from leastways.server.inputs import fits_schema, frame_of
 from leastways.server.plan_json import plan_from_text
 from leastways.server.tables import AnswerRow, OriginRow, PersonRow
 
-if TYPE_CHECKING:
-    from leastways.server.service import Service
-
 WHICH = ("first", "latest")
+_Record = tuple[PersonRow, str, OriginRow]  # whose, the plan, and by what it was made
 _FIGURES = ("covered", "emc", "satisfied", "queries", "probability", "reason")
 
 
 @dataclass(frozen=True)
 class Served:
-    """Plans of people who were answered, the attributes for the audit, and how many could not be taken in."""
+    """Plans of people who were answered, the attributes for the audit, and by what they were answered.
+
+    Each origin has the number of its people, their first and last day, and what it was made by. `left_out` were
+    answered by an earlier schema and do not fit today's; `repeated` say the same of the same reference again.
+    """
 
     plans: RecoursePlans | None
     groups: pd.DataFrame
-    left_out: int  # answered by another schema than today's
+    origins: list[dict[str, Any]]
+    left_out: int
+    repeated: int
 
 
 def served(
     engine: Engine,
     schema: Schema,
     schema_print: str,
-    settings: Mapping[str, Any],
     since: datetime | None = None,
     until: datetime | None = None,
     which: str = "first",
 ) -> Served:
-    """Read the first or the latest answer of everyone who was answered in a span of time."""
+    """Read the first or the latest answer of everyone who was answered in a span of time.
+
+    Callers send a case again when they are not sure that it arrived: the same reference with the same facts is one
+    person.
+    """
     if which not in WHICH:
         raise SettingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.{nearest(which, WHICH)}")
     ends = select(AnswerRow.person_id, func.max(AnswerRow.number).label("number")).group_by(AnswerRow.person_id)
     query = (
-        select(PersonRow.id, PersonRow.state, PersonRow.groups, AnswerRow.plan, OriginRow.schema_print)
+        select(PersonRow, AnswerRow.plan, OriginRow)
         .join(AnswerRow, AnswerRow.person_id == PersonRow.id)
         .join(OriginRow, OriginRow.id == AnswerRow.origin_id)
         .order_by(PersonRow.created, PersonRow.id)
@@ -67,13 +72,59 @@ def served(
     if until is not None:
         query = query.where(PersonRow.created < until)
     with reading(engine) as session:
-        rows = session.execute(query).all()
-    mine = [row for row in rows if row.schema_print == schema_print]
-    states = [json.loads(row.state) for row in mine]
-    plans = [plan_from_text(row.plan, row.id, state) for row, state in zip(mine, states, strict=True)]
-    index: pd.Index[Any] = pd.Index([row.id for row in mine], dtype=object)
-    groups = pd.DataFrame([json.loads(row.groups) for row in mine], index=index)
-    return Served(as_plans(schema, plans, settings) if plans else None, groups, len(rows) - len(mine))
+        rows: list[_Record] = [(person, plan, origin) for person, plan, origin in session.execute(query)]
+        single = _without_repeats(rows, which)
+        states = [json.loads(person.state) for person, _, _ in single]
+        plans = [plan_from_text(plan, p.id, state) for (p, plan, _), state in zip(single, states, strict=True)]
+        fit = [
+            origin.schema_print == schema_print or fits_schema(schema, [state, *(o.values for o in plan.options)])
+            for (_, _, origin), state, plan in zip(single, states, plans, strict=True)
+        ]
+        mine = [row for row, good in zip(single, fit, strict=True) if good]
+        origins = list(_origins(mine))
+        index: pd.Index[Any] = pd.Index([person.id for person, _, _ in mine], dtype=object)
+        groups = pd.DataFrame([json.loads(person.groups) for person, _, _ in mine], index=index)
+    kept = [plan for plan, good in zip(plans, fit, strict=True) if good]
+    together = as_plans(schema, kept, _common([one["settings"] for one in origins])) if kept else None
+    return Served(together, groups, origins, len(single) - len(mine), len(rows) - len(single))
+
+
+def _without_repeats(rows: Sequence[_Record], which: str) -> list[_Record]:
+    """Leave out requests that say the same of the same reference as an earlier one, or (latest) as a later one."""
+    cases: dict[tuple[str, ...], _Record] = {}
+    for row in rows:
+        person = row[0]
+        named = person.reference is not None
+        case = (str(person.reference), person.state, person.groups) if named else (person.id,)
+        if which == "latest":
+            cases[case] = row
+        else:
+            cases.setdefault(case, row)
+    return list(cases.values())
+
+
+def _origins(rows: Sequence[_Record]) -> Iterator[dict[str, Any]]:
+    """Say by what people were answered, and how many, oldest first."""
+    by_origin: dict[str, list[_Record]] = {}
+    for row in rows:
+        by_origin.setdefault(row[2].id, []).append(row)
+    for some in by_origin.values():
+        origin, days = some[0][2], sorted(person.created.date().isoformat() for person, _, _ in some)
+        yield {
+            "people": len(some),
+            "first": days[0],
+            "last": days[-1],
+            "version": origin.version,
+            "model": origin.model_print,
+            "schema": origin.schema_print,
+            "data": origin.data_print,
+            "settings": json.loads(origin.settings),
+        }
+
+
+def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings that are the same in all of them."""
+    return {name: value for name, value in settings[0].items() if all(other.get(name) == value for other in settings)}
 
 
 def as_plans(schema: Schema, plans: Sequence[RecoursePlan], settings: Mapping[str, Any]) -> RecoursePlans:
@@ -113,35 +164,9 @@ def of_group(found: Served, column: str, value: Any) -> Served:
     held = found.groups[column] if column in found.groups else plans.people[column]
     mask = (held.astype(object) == value).to_numpy(dtype=np.bool_)
     if not mask.any():
-        return Served(None, found.groups[:0], found.left_out)
+        return replace(found, plans=None, groups=found.groups[:0])
     mine = set(plans.people.index[mask])
     options = plans.options[plans.options["person"].isin(mine)].reset_index(drop=True)
     people, summary = plans.people[mask], plans.summary[mask]
     kept = RecoursePlans(plans.schema, people, summary, options, plans.failed_rows, plans.settings)
-    return Served(kept, found.groups[mask], found.left_out)
-
-
-def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str, Any]) -> Any:
-    """Audit what a service has served; see `Service.audit`."""
-    names = [by] if isinstance(by, str) else list(by)
-    known = [*service.config.groups, *service.schema.names]
-    for name in names:
-        column = name if name in known else name.partition(":")[0]
-        if column not in known:
-            raise InputRefused([_unknown(column, known)])
-    if not names:
-        raise InputRefused([FieldError("/query/by", "by", f"is missing; allowed: some of {', '.join(known)}")])
-    own = {name: filters[name] for name in ("since", "until", "which") if filters.get(name) is not None}
-    found = service.served(**own)
-    if filters.get("only") is not None:
-        found = of_group(found, *filters["only"])
-    if found.plans is None:
-        raise NotKnown("nobody was answered in this time by the schema of today.")
-    groups = found.groups.reindex(columns=list(service.config.groups))
-    rest = {name: value for name, value in filters.items() if name not in ("since", "until", "which", "only")}
-    return import_module("leastways.audit").audit_plans(found.plans, names, groups=groups, **rest)
-
-
-def _unknown(name: str, known: Sequence[str]) -> FieldError:
-    text = f"there is no attribute {name!r}; allowed: some of {', '.join(known)}.{nearest(name, known)}"
-    return FieldError("/query/by", "by", text)
+    return replace(found, plans=kept, groups=found.groups[mask])

@@ -23,12 +23,13 @@ from leastways.server.batching import Batcher, Ticket
 from leastways.server.config import ServiceConfig, read_config
 from leastways.server.engine import open_engine
 from leastways.server.faults import Busy, FieldError, InputRefused
-from leastways.server.inputs import MAX_TEXT, checked_people, pointer, text_fault
+from leastways.server.inputs import MAX_TEXT, checked_people, fits_schema, pointer, text_fault
 from leastways.server.jobs import JobRunner, JobStore
 from leastways.server.keys import KeyStore
 from leastways.server.origin import Origin, fingerprints
 from leastways.server.plan_json import canonical
-from leastways.server.served import Served, audit_served, served
+from leastways.server.served import Served, served
+from leastways.server.served_audit import audit_served
 from leastways.server.solving import Ask, Solver, origin_settings
 from leastways.server.store import NewPerson, Store, now, token_hash
 from leastways.server.upkeep import Upkeep
@@ -60,9 +61,9 @@ class Service:
         self.jobs = JobStore(self.engine)
         self.jobs.requeue_failed()
         threads = config.threads or min(4, os.cpu_count() or 1)
-        self._solver = Solver(recourse, self.store, self.origin.id)
+        self._solver = Solver(recourse, self.store, self.origin)
         self._batcher = Batcher(self._solver.work, config.limits.waiting_people, _AT_ONCE, threads)
-        self._runner = JobRunner(self.jobs, self._batcher)
+        self._runner = JobRunner(self.jobs, self._batcher, self.schema)
         self._upkeep = Upkeep(self.store, config.retention_days)
 
     @classmethod
@@ -170,6 +171,18 @@ class Service:
         """Return the latest answer of the person whose page has this token."""
         return self.store.latest_of_token(token)
 
+    def is_current(self, answer: Answer) -> bool:
+        """Whether model, schema and threshold are still those by which an answer was made."""
+        return answer.rules == self.origin.rules
+
+    def has_current_schema(self, answer: Answer) -> bool:
+        """Whether the schema is still the one by which an answer was made."""
+        return answer.rules.schema == self.origin.rules.schema
+
+    def still_fits(self, answer: Answer) -> bool:
+        """Whether what was said of a person fits the schema of today."""
+        return self.has_current_schema(answer) or fits_schema(self.schema, [answer.state])
+
     def chosen(self, answer: Answer) -> Answer | None:
         """Return the answer to which this person last said what they would do; None if they have not said so yet."""
         return self.store.chosen(answer.first)
@@ -177,10 +190,15 @@ class Service:
     def refine(self, token: str, preferences: Preferences | None) -> Answer:
         """Answer the same person anew, with what they want now; recorded beside their first answer."""
         latest = self.read_by_token(token)
+        if not self.still_fits(latest):
+            raise InputRefused(
+                [FieldError("/state", "state", "does not fit the schema of today; send this person anew")]
+            )
         fault = self._preference_fault(preferences, dict(latest.state))
         if fault:
             raise InputRefused([FieldError("/preferences", "preferences", fault)])
-        if preferences_to_record(preferences) == preferences_to_record(latest.preferences):
+        same = preferences_to_record(preferences) == preferences_to_record(latest.preferences)
+        if same and self.is_current(latest):
             return latest
         if self.store.count_answers(latest.first) >= self.config.limits.refinements:
             raise Busy(f"this person has been answered {self.config.limits.refinements} times already.", 3600)
@@ -214,8 +232,7 @@ class Service:
 
     def served(self, since: datetime | None = None, until: datetime | None = None, which: str = "first") -> Served:
         """Return what was served in a span of time, as plans."""
-        prints, settings = self.origin.prints["schema"], self.origin.settings_dict()
-        return served(self.engine, self.schema, prints, settings, since, until, which)
+        return served(self.engine, self.schema, self.origin.prints["schema"], since, until, which)
 
     def erase(self, answer_id: str | None = None, *, reference: str | None = None) -> int:
         """Erase a person by any of their answers, or everyone with a reference; returns how many people."""

@@ -15,6 +15,7 @@ from leastways.server.answers import Answer, Issued
 from leastways.server.batching import Ticket
 from leastways.server.faults import NotKnown, StoreDown
 from leastways.server.inputs import frame_of
+from leastways.server.origin import Origin
 from leastways.server.plan_json import canonical, plan_to_text
 from leastways.server.store import NewAnswer, NewPerson, Store, now
 from leastways.server.tables import PersonRow
@@ -60,10 +61,10 @@ def model_failed(plan: RecoursePlan) -> bool:
 class Solver:
     """Answers the tickets of a batch, records them, and tells whoever waits."""
 
-    def __init__(self, recourse: Recourse, store: Store, origin_id: str) -> None:
+    def __init__(self, recourse: Recourse, store: Store, origin: Origin) -> None:
         self._recourse = recourse
         self._store = store
-        self._origin_id = origin_id
+        self._origin = origin
 
     def work(self, tickets: list[Ticket]) -> None:
         """Do one batch; where it fails as a whole, each request alone, so that nobody hears of another's fault."""
@@ -85,13 +86,13 @@ class Solver:
             if all(map(model_failed, own)):
                 ticket.future.set_exception(ModelError(f"the model failed on all {len(own)} people of the request."))
             elif ticket.begin_recording():
-                solved.append((ticket, [_written(a, p) for a, p in zip(ticket.asks, own, strict=True)]))
+                solved.append((ticket, [self._written(a, p) for a, p in zip(ticket.asks, own, strict=True)]))
         self._record(solved)
 
     def _record(self, solved: Sequence[tuple[Ticket, list[tuple[Issued, NewAnswer]]]]) -> None:
         """Record the tickets in one transaction; if one of them spoils it, each in its own."""
         try:
-            recorded = self._store.record([new for _, pairs in solved for _, new in pairs], self._origin_id)
+            recorded = self._store.record([new for _, pairs in solved for _, new in pairs], self._origin.id)
         except StoreDown as error:
             for ticket, _ in solved:
                 ticket.future.set_exception(error)
@@ -110,22 +111,21 @@ class Solver:
             else:
                 ticket.future.set_exception(NotKnown("this person was erased meanwhile."))
 
-
-def _written(ask: Ask, plan: RecoursePlan) -> tuple[Issued, NewAnswer]:
-    """Return an answer as it is handed out, and as it is recorded."""
-    created = now()
-    parent = None if ask.id == ask.person_id else ask.person_id
-    answer = Answer(ask.id, created, ask.reference, ask.state, ask.preferences, plan, parent, None)
-    new = NewAnswer(
-        id=ask.id,
-        person_id=ask.person_id,
-        created=created,
-        preferences=preferences_to_record(ask.preferences),
-        status=plan.status,
-        plan=plan_to_text(plan),
-        person=ask.person,
-    )
-    return Issued(answer, ask.token), new
+    def _written(self, ask: Ask, plan: RecoursePlan) -> tuple[Issued, NewAnswer]:
+        """Return an answer as it is handed out, and as it is recorded."""
+        created, rules = now(), self._origin.rules
+        parent = None if ask.id == ask.person_id else ask.person_id
+        answer = Answer(ask.id, created, ask.reference, ask.state, ask.preferences, plan, parent, None, rules)
+        new = NewAnswer(
+            id=ask.id,
+            person_id=ask.person_id,
+            created=created,
+            preferences=preferences_to_record(ask.preferences),
+            status=plan.status,
+            plan=plan_to_text(plan),
+            person=ask.person,
+        )
+        return Issued(answer, ask.token), new
 
 
 def ask_of_record(person: PersonRow, preferences: str | None) -> Ask:

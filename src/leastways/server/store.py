@@ -18,7 +18,7 @@ from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
 from leastways.server.engine import forget_log, reading, writing
 from leastways.server.faults import NotKnown, NotReady
-from leastways.server.origin import Origin
+from leastways.server.origin import Origin, rules_of
 from leastways.server.plan_json import plan_from_text
 from leastways.server.tables import (
     AnswerRow,
@@ -117,22 +117,28 @@ class Store:
                 return found
             waiting = session.get(WaitingRow, answer_id)
             if waiting is not None:
-                raise NotReady(f"answer {answer_id!r} is not ready yet: job {waiting.job_id} has not come to it.")
+                job = session.get_one(JobRow, waiting.job_id)
+                why = f"failed: {job.error}" if job.state == "failed" else "has not come to it."
+                raise NotReady(f"answer {answer_id!r} is not ready yet: job {job.id} {why}")
         raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
 
     def latest_of_token(self, token: str) -> Answer:
         """Return the latest answer of the person whose page has this token."""
         with reading(self.engine) as session:
             found = self._find(session, PersonRow.token_hash == token_hash(token))
-        if found is None:
-            raise NotKnown("there is no such page.")
-        return found
+            if found is not None:
+                return found
+            promised = select(WaitingRow.person_id).join(PersonRow, PersonRow.id == WaitingRow.person_id)
+            if session.scalar(promised.where(PersonRow.token_hash == token_hash(token))) is not None:
+                raise NotReady("this person is in a job that has not come to them yet.")
+        raise NotKnown("there is no such page.")
 
     def chosen(self, person_id: str) -> Answer | None:
         """Return the answer of a person to which they last said what they would do."""
         query = (
-            select(AnswerRow, PersonRow, ChoiceRow)
+            select(AnswerRow, PersonRow, OriginRow, ChoiceRow)
             .join(PersonRow, PersonRow.id == AnswerRow.person_id)
+            .join(OriginRow, OriginRow.id == AnswerRow.origin_id)
             .join(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id)
             .where(PersonRow.id == person_id)
             .order_by(ChoiceRow.created.desc(), AnswerRow.number.desc())
@@ -150,8 +156,9 @@ class Store:
 
     def _find(self, session: Session, condition: ColumnElement[bool]) -> Answer | None:
         query = (
-            select(AnswerRow, PersonRow, ChoiceRow)
+            select(AnswerRow, PersonRow, OriginRow, ChoiceRow)
             .join(PersonRow, PersonRow.id == AnswerRow.person_id)
+            .join(OriginRow, OriginRow.id == AnswerRow.origin_id)
             .outerjoin(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id)
             .where(condition)
             .order_by(AnswerRow.number.desc())
@@ -218,7 +225,7 @@ class Store:
             return {why: int(count) for why, count in session.execute(query)}
 
 
-def as_answer(answer: AnswerRow, person: PersonRow, choice: ChoiceRow | None) -> Answer:
+def as_answer(answer: AnswerRow, person: PersonRow, origin: OriginRow, choice: ChoiceRow | None) -> Answer:
     """Put the rows of an answer together."""
     state: dict[str, Any] = json.loads(person.state)
     said: Preferences | None = preferences_of_record(answer.preferences)
@@ -231,6 +238,7 @@ def as_answer(answer: AnswerRow, person: PersonRow, choice: ChoiceRow | None) ->
         plan=plan_from_text(answer.plan, answer.id, state),
         parent=None if answer.id == person.id else person.id,
         choice=None if choice is None else Choice(choice.option, choice.reason, choice.created),
+        rules=rules_of(origin.schema_print, origin.model_print, origin.settings),
     )
 
 

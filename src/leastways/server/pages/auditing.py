@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -15,6 +15,7 @@ import pandas as pd
 from sqlalchemy import select
 from starlette.datastructures import QueryParams
 
+from leastways.audit.groups import FEW_NUMBERS, MOST_GROUPS
 from leastways.errors import plain
 from leastways.schema import Feature
 from leastways.server.engine import reading
@@ -29,7 +30,7 @@ Groups = dict[str, tuple[str, Any]]  # the key of a group in an address -> colum
 MOST_COLUMNS = 3  # more groupings at once nobody can read
 WHICH = ("first", "latest")
 TABLES = ("by_group", "ratios", "changes", "curves", "oracle", "unserved")
-_KEPT, _KEPT_SECONDS = 8, 600  # not for long: they name people, who may be erased meanwhile
+_KEPT, _KEPT_SECONDS = 8, 600
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -105,9 +106,22 @@ def groups_of(service: Service) -> Groups:
     with reading(service.engine) as session:
         kept = [json.loads(text) for text in session.scalars(select(PersonRow.groups).distinct())]
     found = [(name, {attributes.get(name) for attributes in kept} - {None}) for name in service.config.groups]
-    pairs = [(name, value) for name, values in found for value in sorted(values, key=str)]
+    pairs = [(name, value) for name, values in found if _are_few(values) for value in sorted(values, key=str)]
     pairs += [(f.name, plain(value)) for f in service.schema.features if not f.numeric for value in f.values]
     return {group_key(*pair): pair for pair in pairs}
+
+
+def _are_few(values: set[Any]) -> bool:
+    """Whether values are groups, and not numbers of which nearly everyone has another."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) <= FEW_NUMBERS and len(values) <= MOST_GROUPS
+
+
+@dataclass(frozen=True)
+class _Kept:
+    when: float  # by the monotonic clock
+    erased: dict[str, int]  # how many people had been erased, by why
+    audit: Audit
 
 
 class RecentAudits:
@@ -116,19 +130,17 @@ class RecentAudits:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._turn = threading.Lock()
-        self._kept: OrderedDict[Question, tuple[float, Audit]] = OrderedDict()
+        self._kept: OrderedDict[Question, _Kept] = OrderedDict()
 
     def make(self, question: Question) -> Audit:
         """Audit what has been served up to now."""
         if not self._turn.acquire(timeout=self._service.config.limits.request_seconds):
             raise Busy("another audit is being made.", 5)
         try:
+            erased = self._service.store.erased()
             audit: Audit = self._service.audit(list(question.by), **question.filters())
-            if question.only is not None:  # said in the report and in every file, or they would be taken for the whole
-                told = f"Only people with {group_key(*question.only)} are counted here."
-                audit = replace(audit, warnings=[told, *audit.warnings])
             self._kept.pop(question, None)
-            self._kept[question] = (time.monotonic(), audit)
+            self._kept[question] = _Kept(time.monotonic(), erased, audit)
             while len(self._kept) > _KEPT or self._is_old(next(iter(self._kept.values()))):
                 self._kept.popitem(last=False)
             return audit
@@ -138,11 +150,11 @@ class RecentAudits:
     def seen(self, question: Question) -> Audit:
         """Return the audit that was shown for this question, or make it."""
         kept = self._kept.get(question)
-        return self.make(question) if kept is None or self._is_old(kept) else kept[1]
+        return self.make(question) if kept is None or self._is_old(kept) else kept.audit
 
-    @staticmethod
-    def _is_old(kept: tuple[float, Audit]) -> bool:
-        return time.monotonic() - kept[0] > _KEPT_SECONDS
+    def _is_old(self, kept: _Kept) -> bool:
+        """Whether it is too long ago, or names somebody who may have been erased since."""
+        return time.monotonic() - kept.when > _KEPT_SECONDS or kept.erased != self._service.store.erased()
 
 
 def as_csv(table: pd.DataFrame) -> str:

@@ -63,6 +63,8 @@ class PersonPages:
     def show(self, token: str, request: Request) -> Response:
         """Show the latest options, and what the person said for them."""
         answer = self.service.read_by_token(token)
+        if not self.service.has_current_schema(answer):
+            return self._other_form(request, token, answer)
         return self._page(request, token, answer, self._wishes(answer))
 
     def answer(self, token: str, request: Request, form: SentForm) -> Response:
@@ -71,6 +73,10 @@ class PersonPages:
         refused = self._forged(request, token, form)
         if refused is not None:
             return refused
+        if form.get("again"):
+            return self._look_again(request, token, answer)
+        if not self.service.has_current_schema(answer):
+            return self._other_form(request, token, answer)
         schema, state = self.service.schema, answer.state
         wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form)
         if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
@@ -85,6 +91,21 @@ class PersonPages:
         if _wants_options_only(request):
             return self._page(request, token, answer, wishes)
         return see_other(f"{_here(token)}#options")
+
+    def _look_again(self, request: Request, token: str, answer: Answer) -> Response:
+        """Find options by the rules of today, for what the person said before if that still means something."""
+        kept = answer.preferences if self.service.has_current_schema(answer) else None
+        try:
+            self.service.refine(token, kept)
+        except InputRefused:
+            return self._other_form(request, token, answer)
+        return see_other(f"{_here(token)}#options")
+
+    def _other_form(self, request: Request, token: str, answer: Answer) -> Response:
+        """Say that the facts which decide are others by now; earlier options would be told in the wrong words."""
+        if self.service.still_fits(answer):
+            return self.renderer.message(request, "changed", 200, again=_here(token))
+        return self.renderer.message(request, "outdated", 409)
 
     def choose(self, token: str, request: Request, form: SentForm) -> Response:
         """Record what the person would do, or why nothing fits."""
@@ -138,11 +159,10 @@ class PersonPages:
     ) -> Response:
         """Render the page, or the options alone for a script: the same template in either case."""
         schema, texts = self.service.schema, self.renderer.texts(request)
-        told = Told(
-            answer.id, answer.plan, wishes, self.service.recourse.threshold, self._said(answer), problems, all_closed
-        )
+        told = Told(answer.id, answer.plan, wishes, answer.rules.threshold, self._said(answer), problems, all_closed)
         view = person_view(schema, texts, told)
-        asked = answer.plan.status not in NOT_SEARCHED
+        current = self.service.is_current(answer)
+        asked = current and answer.plan.status not in NOT_SEARCHED
         only = _wants_options_only(request)
         return self.renderer.page(
             request,
@@ -152,6 +172,7 @@ class PersonPages:
             heading=texts("page.subtitle", title=self.renderer.title),
             here=_here(token),
             view=view,
+            made=None if current else answer.created.date().isoformat(),
             fields=fields(schema, texts, answer.state, wishes, sent, dict(view.problems)) if asked and not only else [],
             asked=asked,
             ease_words=ease_words(texts),

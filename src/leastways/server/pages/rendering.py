@@ -89,11 +89,13 @@ class Renderer:
                 return []
         return [(one, f"{page}?{urlencode([*kept, ('lang', one.language)])}") for one in self.languages]
 
-    def message(self, request: Request, name: str, status: int, back: str | None = None) -> Response:
-        """Render a page that only says something."""
+    def message(
+        self, request: Request, name: str, status: int, back: str | None = None, again: str | None = None
+    ) -> Response:
+        """Render a page that only says something; with the person's page to go back to, or to ask for options anew."""
         texts = self.texts(request)
         said = {"heading": texts(f"message.{name}.title"), "text": texts(f"message.{name}.text")}
-        return self.page(request, "message.html", status=status, purpose="", back=back, **said)
+        return self.page(request, "message.html", status=status, purpose=again or "", back=back, again=again, **said)
 
 
 def _file_or_none(path: Path) -> Path | None:

@@ -114,7 +114,9 @@ def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
         answer_id=told.answer_id,
         status=status,
         decision=texts("decision.accepted" if plan.status == "already_positive" else "decision.refused"),
-        score=_score(texts, plan.probability, told.threshold, "decision.score"),
+        score=_score(
+            texts, plan.probability, told.threshold, "decision.score", accepted=plan.status == "already_positive"
+        ),
         headline=texts.count("options.found", len(options)) if options else texts(f"nothing.{status}.headline"),
         explanation=_explanation(texts, status, options, told),
         advice=_advice(schema, texts, told) if not options else "",
@@ -152,7 +154,7 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
         effort=texts(f"effort.{word}"),
         effort_width=width,
         easiest_for=_easiest_for(texts, way.best_for, told),
-        score=_score(texts, option.probability, told.threshold, "options.score"),
+        score=_score(texts, option.probability, told.threshold, "options.score", accepted=True),
         chosen=told.choice is not None and told.choice.taken == option.values,
     )
 
@@ -171,14 +173,19 @@ def _easiest_for(texts: Catalogue, share: float, told: Told) -> str:
     return texts(f"easiest.{kind}", share=texts.percent(share))
 
 
-def _score(texts: Catalogue, probability: float, threshold: float, key: str) -> str:
-    """Say a score beside what is needed, with as many digits as tell them apart."""
+def _score(texts: Catalogue, probability: float, threshold: float, key: str, *, accepted: bool) -> str:
+    """Say a score beside what is needed, with as many digits as tell them apart.
+
+    A model may call the threshold itself a no: then more than that is needed.
+    """
     if math.isnan(probability):
         return ""
     for digits in (0, 1, 2):
         score, needed = (texts.percent(p, digits) for p in (probability, threshold))
         if score != needed or probability == threshold:
             break
+    if score == needed and not accepted:
+        needed = texts("number.above", n=needed)
     return texts(key, score=score, needed=needed)
 
 
@@ -224,7 +231,7 @@ def _miss(words: Words, told: Told) -> Miss | None:
     if nearest is None:
         return None
     changes = tuple(words.changes(told.plan.state, nearest.values))
-    return Miss(changes, _score(words.texts, nearest.probability, told.threshold, "nothing.miss_score"))
+    return Miss(changes, _score(words.texts, nearest.probability, told.threshold, "nothing.miss_score", accepted=False))
 
 
 def _problem(words: Words, problem: Problem) -> tuple[str, str]:
