@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from leastways.audit import Audit
+from leastways.errors import LeastwaysError
 from leastways.recourse import Recourse
+from leastways.report import audit_html
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server.faults import InputRefused
 from tests.server.shop import Client, serve
@@ -55,3 +58,51 @@ def test_what_there_is_not(busy: Service) -> None:
         busy.audit(["regoin"])
     with pytest.raises(InputRefused, match="is missing"):
         busy.audit([])
+
+
+def test_it_says_of_which_days_and_answers_it_is(busy: Service) -> None:
+    since, until = datetime.now(UTC) - timedelta(days=1), datetime.now(UTC) + timedelta(days=1)
+    audit = busy.audit("sex", since=since, until=until, which="latest", only=("region", "north"), **QUICK)
+    told = audit.settings["served"]
+    assert (told["since"], told["until"], told["which"]) == (since.isoformat(), until.isoformat(), "latest")
+    assert told["only"] == ["region", "north"]
+    assert told["made"][:10] == datetime.now(UTC).date().isoformat()
+    assert told["origins"][0]["settings"]["threshold"] == 0.5
+    assert audit.warnings[0] == "Only people with region: north are counted here."
+    assert Audit.from_json(audit.to_json()) == audit
+    assert told["made"] in audit_html(audit)
+
+
+def test_a_case_that_is_sent_again_counts_once(lite: Service) -> None:
+    rows = many(6)
+    lite.answer([Applicant(row, reference=f"case {i}") for i, row in enumerate(rows)])
+    for _ in range(4):
+        lite.answer([Applicant(rows[0], reference="case 0")])
+    lite.answer([Applicant(rows[1], reference="case 0"), Applicant(rows[2]), Applicant(rows[2])])  # not the same
+    for which in ("first", "latest"):
+        audit = lite.audit("sex", which=which, **QUICK)
+        assert audit.by_group["people"].sum() == 9
+        assert (
+            "4 requests said the same of the same reference again; each of these cases counts once." in audit.warnings
+        )
+
+
+def test_a_few_texts_among_numbers_do_not_spoil_an_attribute(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+    with serve(shop, recourse, database=str(tmp_path / "d.db"), groups=["band"]) as service:
+        rows = many(40)
+        service.answer([Applicant(row, groups={"band": 1.5 * i}) for i, row in enumerate(rows[:16])])
+        service.answer([Applicant(row, groups={"band": 1.5 * i}) for i, row in enumerate(rows[16:32])])
+        service.answer([Applicant(rows[33], groups={"band": "n/a"}), Applicant(rows[34], groups={"band": None})])
+        audit = service.audit("band:10", **QUICK)
+        sizes = audit.by_group["people"].xs("band", level="grouping").to_dict()
+        assert sizes == {"below 10": 14, "10 and above": 18, "not stated": 2}
+        told = "band: 1 of 33 people have no number where the others have one ('n/a'); they count as not stated."
+        assert told in audit.warnings
+        service.answer([Applicant(row, groups={"band": "old"}) for row in rows[34:40]])
+        with pytest.raises(LeastwaysError, match="does not hold numbers"):  # no mistake any more, but another attribute
+            service.audit("band:10", **QUICK)
+
+
+def test_an_empty_text_is_no_group(lite: Service) -> None:
+    with pytest.raises(InputRefused, match="is empty; send null where it is not known"):
+        lite.answer([Applicant(many(1)[0], groups={"region": "  "})])

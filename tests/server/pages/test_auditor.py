@@ -88,6 +88,27 @@ def test_what_was_shown_is_not_kept_for_long(service: Service, monkeypatch: pyte
     assert len(recent._kept) == 2
 
 
+def test_nobody_is_named_once_they_are_erased(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path)
+    with service:
+        issued = issue(service, refused.head(8))
+        recent, question = RecentAudits(service), Question(("sex",))
+        assert int(recent.make(question).overall["refused"].iloc[0]) == 8
+        service.erase(issued[0].answer.id)
+        assert int(recent.seen(question).overall["refused"].iloc[0]) == 7
+
+
+def test_numbers_of_which_everybody_has_another_are_no_groups(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path, groups=("score", "region", "agreed"))
+    with service:
+        people = applicants(refused.head(8))
+        said = [{"score": i / 7, "region": "north", "agreed": i > 3} for i in range(8)]
+        service.answer([replace(person, groups=groups) for person, groups in zip(people, said, strict=True)])
+        offered = {name for name, _ in groups_of(service).values()}
+        assert {"region", "agreed", "sex"} <= offered
+        assert "score" not in offered
+
+
 def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
     page = Visitor(service).get("/audit?by=sex&until=2001-01-01")
     assert page.status_code == 200

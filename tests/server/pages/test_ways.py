@@ -143,6 +143,13 @@ def test_scores_are_told_apart_from_what_is_needed() -> None:
     assert "50.00%" in view.options[0].score
 
 
+def test_a_tie_that_the_model_calls_a_no_needs_more() -> None:
+    tied = view_of(RecoursePlan(**(vars(plan(option(1, savings=9000.0))) | {"probability": 0.5})))
+    assert tied.score == "The model rated your application at 50%. A yes needs more than 50%."
+    accepted = view_of(RecoursePlan(**(vars(plan(status="already_positive")) | {"probability": 0.5})))
+    assert accepted.score == "The model rated your application at 50%. A yes needs 50%."
+
+
 def test_what_nothing_works_says() -> None:
     miss = NearestMiss(STATE | {"age": 75}, changes_of(SCHEMA, STATE, STATE | {"age": 75}), 0.47)
     locked = Wishes({name: Wish(locked=True) for name in ("savings", "job")})

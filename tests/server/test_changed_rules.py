@@ -1,0 +1,153 @@
+"""A service that comes back with another model, threshold or schema: what it says of earlier answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from leastways.recourse import Recourse
+from leastways.schema import Schema
+from leastways.server import Applicant, Service
+from leastways.server.engine import writing
+from leastways.server.faults import InputRefused, NotReady
+from leastways.server.jobs import JobRunner
+from leastways.server.tables import JobRow
+from tests.server.pages.bank import Visitor
+from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, pipeline, serve, states
+
+Reopen = Callable[..., AbstractContextManager[Service]]
+QUICK = {"bootstraps": 50, "permutations": 50}
+
+
+@pytest.fixture
+def reopen(shop: Path, tmp_path: Path) -> Reopen:
+    """Open a service on one and the same database, with another threshold or schema."""
+
+    def opened(schema: Schema = BANK, **settings: Any) -> AbstractContextManager[Service]:
+        train = LABELLED[[*schema.names, "approved"]]
+        model: Any = pipeline() if schema.names == BANK.names else lambda frame: frame["income"].to_numpy() > 1e5
+        recourse = Recourse(model, schema, **{**SMALL, **settings}).fit(train)
+        return serve(shop, recourse, database=str(tmp_path / "answers.db"))
+
+    return opened
+
+
+OTHER = BANK.update({"income": {"direction": "fixed"}})
+FEWER = Schema([f for f in BANK.features if f.name != "job"], target="approved")
+
+
+def test_an_answer_by_another_threshold_says_so_and_can_be_made_anew(reopen: Reopen) -> None:
+    with reopen() as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        assert "by the rules of today" not in Visitor(service).get(f"/p/{issued.token}").text
+    with reopen(threshold=0.9) as service:
+        visitor, here = Visitor(service), f"/p/{issued.token}"
+        page = visitor.get(here)
+        assert page.status_code == 200
+        assert f"This answer was made on {issued.answer.created.date()}" in page.text
+        assert "A yes needs 50%" in page.text  # what is shown is of that time
+        assert "A yes needs 90%" not in page.text
+        assert "wishes-heading" not in page.text
+        again = visitor.send(here, {"again": "1"})
+        assert again.status_code == 303
+        page = visitor.get(here)
+        assert "This answer was made on" not in page.text
+        assert "A yes needs 90%" in page.text
+        assert counts(service)["answers"] == 2
+        visitor.send(here, {"again": "1"})  # by the same rules there is nothing new to find
+        assert counts(service)["answers"] == 2
+
+
+def test_an_answer_by_another_schema_is_not_told_in_its_words(reopen: Reopen) -> None:
+    with reopen() as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+    here = f"/p/{issued.token}"
+    with reopen(OTHER) as service:
+        visitor = Visitor(service)
+        page = visitor.get(here)
+        assert (page.status_code, "The rules have changed" in page.text) == (200, True)
+        assert "Option 1" not in page.text
+        assert visitor.send(here, {"again": "1"}).status_code == 303
+        page = visitor.get(here)
+        assert "The rules have changed" not in page.text
+        assert service.read_by_token(issued.token).parent == issued.answer.id
+
+
+def test_facts_that_do_not_fit_any_more(reopen: Reopen) -> None:
+    with reopen() as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+    with reopen(FEWER) as service:
+        visitor, here = Visitor(service), f"/p/{issued.token}"
+        page = visitor.get(here)
+        assert (page.status_code, "ask the people who sent you this link" in page.text) == (409, True)
+        with pytest.raises(InputRefused, match="does not fit the schema of today"):
+            service.refine(issued.token, None)
+        assert Client(service).get(f"/v1/recourse/{issued.answer.id}").status_code == 200  # what was said is on record
+
+
+def test_a_job_whose_people_do_not_fit_any_more(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JobRunner, "_run", lambda self: None)
+    with reopen() as service:
+        job, promised = service.promise([Applicant(state) for state in states(3)])
+    monkeypatch.undo()
+    with reopen(FEWER) as service:
+        service._runner.wake()
+        client = Client(service)
+        for _ in range(200):
+            if (told := client.get(f"/v1/jobs/{job.id}").json())["state"] == "failed":
+                break
+            service._runner._thread.join(0.05)
+        assert "the schema has changed since this job was taken up" in told["error"]
+        waiting = client.get(f"/v1/recourse/{promised[0].id}").json()["detail"]
+        assert "failed: the schema has changed" in waiting
+    with reopen() as service:  # the schema of that time: it goes on
+        for _ in range(400):
+            if service.jobs.read(job.id).state == "done":
+                break
+            service._runner._thread.join(0.05)
+        assert service.jobs.read(job.id).done == 3
+
+
+def test_a_page_that_is_promised(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JobRunner, "_run", lambda self: None)
+    with reopen() as service:
+        _, promised = service.promise([Applicant(state) for state in states(2)])
+        page = Visitor(service).get(f"/p/{promised[1].token}")
+        assert (page.status_code, "still being prepared" in page.text) == (503, True)
+        with pytest.raises(NotReady):
+            service.read_by_token(promised[0].token)
+        assert Visitor(service).get("/p/nobodys").status_code == 404
+        with writing(service.engine) as session:
+            session.execute(update(JobRow).values(state="done"))
+
+
+def test_an_audit_over_several_thresholds_and_schemas_says_so(reopen: Reopen) -> None:
+    people = states(6)
+    with reopen() as service:
+        service.answer([Applicant(state) for state in people[:3]])
+        alone = service.audit("sex", **QUICK)
+        assert not any("The service changed" in warning for warning in alone.warnings)
+        (origin,) = alone.settings["served"]["origins"]
+        assert (origin["people"], origin["settings"]["threshold"]) == (3, 0.5)
+    with reopen(OTHER, threshold=0.9) as service:
+        service.answer([Applicant(state) for state in people[3:]])
+        audit = service.audit("sex", **QUICK)
+        assert audit.by_group["people"].sum() == 6  # they fit, whatever the other schema lets them change
+        (told,) = [warning for warning in audit.warnings if warning.startswith("The service changed once")]
+        assert "threshold 0.5" in told
+        assert "threshold 0.9" in told
+        assert audit.settings["plans"]["budget"] == SMALL["budget"]
+    with reopen(FEWER) as service:
+        with pytest.raises(Exception, match="6 people were answered by an earlier schema and do not fit today's"):
+            service.audit("sex", **QUICK)
+        state = {name: value for name, value in people[0].items() if name != "job"}
+        service.answer([Applicant(state)])
+        audit = service.audit("sex", **QUICK)
+        assert "6 people were answered by an earlier schema and do not fit today's; they are not counted." in (
+            audit.warnings
+        )
