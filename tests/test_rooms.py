@@ -17,6 +17,7 @@ ROOMS = (
     "errors",
     "_extras",
     "_files",
+    "_reading",
     "rng",
     "kernels",
     "schema",

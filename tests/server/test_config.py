@@ -73,6 +73,12 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "service.yaml").write_text("model: [")
     with pytest.raises(SettingError, match="not valid YAML"):
         read_config(tmp_path / "service.yaml")
+    (tmp_path / "service.yaml").write_text("[" * 200_000)
+    with pytest.raises(SettingError, match=r"service\.yaml.*nested too deeply"):
+        read_config(tmp_path / "service.yaml")
+    (tmp_path / "service.yaml").write_text("budget: 20\nmodel: m.onnx\nbudget: 200\n")
+    with pytest.raises(SettingError, match="the key 'budget' stands twice"):
+        read_config(tmp_path / "service.yaml")
     (tmp_path / "service.yaml").write_text("just words")
     with pytest.raises(SettingError, match="must hold keys"):
         read_config(tmp_path / "service.yaml")

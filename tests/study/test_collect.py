@@ -143,6 +143,20 @@ def test_files_that_cannot_be_read(study: Study, tmp_path: Path, content: bytes 
 
 
 @pytest.mark.parametrize(
+    ("content", "detail"), [("[" * 200_000, "nested too deeply"), ('{"form": 1, "form": 2}', "key 'form' stands twice")]
+)
+def test_a_file_that_python_would_stumble_over_leaves_the_others_alone(
+    study: Study, tmp_path: Path, content: str, detail: str
+) -> None:
+    good = save(study, "bob", full(study, "bob"), tmp_path)
+    (tmp_path / "broken.json").write_text(content)
+    collected = collect_answers(study, [tmp_path / "broken.json", good])
+    assert kinds(collected) == ["unreadable file", "missing"]
+    assert detail in collected.problems["detail"].iloc[0]
+    assert len(collected.answers) == 6
+
+
+@pytest.mark.parametrize(
     ("entry", "kind"),
     [
         ({"item": "item-77", **FULL}, "unknown item"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from leastways._reading import read_json
 from leastways.costs import Preferences
 from leastways.datasets.columns import category_value, number
 from leastways.errors import DataError, PreferenceError, nearest, plain
@@ -119,10 +119,7 @@ def _split(text: str, schema: Schema, option: str, example: str) -> tuple[str, s
 
 def read_profiles(path: Path, labels: pd.Index[Any]) -> dict[Any, Preferences]:
     """Read what each person wants from JSON: ``{label: {"scores": {feature: share}, ..}}``, labels as text."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read profiles from {str(path)!r}: {error}") from error
+    data = read_json(path, "profiles")
     if not isinstance(data, dict) or not all(isinstance(said, dict) for said in data.values()):
         raise DataError(f"{str(path)!r} must hold an object with an object of preferences for each person's label.")
     known = [field.name for field in fields(Preferences)]

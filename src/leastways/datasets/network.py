@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._reading import read_json
 from leastways.errors import DataError, listed, nearest
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class PaperNetwork:
     @classmethod
     def load(cls, folder: Path) -> PaperNetwork:
         """Read `model.npz` and `encoding.json`."""
-        encoding = json.loads((folder / "encoding.json").read_text(encoding="utf-8"))
+        encoding = read_json(folder / "encoding.json")
         columns = tuple(_column(entry) for entry in encoding["columns"])
         with np.load(folder / "model.npz", allow_pickle=False) as arrays:
             weights = {key: np.asarray(arrays[key], dtype=np.float64) for key in ("W1", "b1", "W2", "b2")}

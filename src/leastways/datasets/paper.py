@@ -6,13 +6,13 @@ drawn with replacement (so some occur twice), and classes were balanced before t
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from leastways._reading import read_json
 from leastways.datasets import network
 from leastways.datasets.base import Dataset
 from leastways.datasets.folders import find_folder
@@ -59,7 +59,7 @@ def _load(
 ) -> Dataset:
     folder = find_folder(name, _FILES, data_dir, download)
     drawn = folder / "test_before_filter.csv"
-    declared = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
+    declared = read_json(folder / "schema.json")
     target = str(declared["outcome"])
     return Dataset(
         name=name,

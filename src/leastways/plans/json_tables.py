@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from leastways._reading import json_of
 from leastways.errors import DataError, plain
 
 _LABELS = (int, str, float, bool)
@@ -48,7 +49,7 @@ def document_from_json(source: str | Path, form: str, version: int, what: str) -
     if not is_text and not Path(source).is_file():
         raise DataError(f"there is no file {where}.")
     try:
-        data = json.loads(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
+        data = json_of(str(source) if is_text else Path(source).read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"{where} does not hold {what}: it is not JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") != form:

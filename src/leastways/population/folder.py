@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from leastways._reading import json_of, read_json
 from leastways.errors import DataError, SettingError
 from leastways.population.prints import differences, file_print
 from leastways.population.tables import arrow
@@ -213,7 +214,7 @@ def _journal_lines(path: Path) -> list[dict[str, Any]]:
     lines = []
     for line in journal.read_bytes().split(b"\n")[:-1] if journal.is_file() else []:
         with suppress(ValueError):
-            lines.append(json.loads(line))
+            lines.append(json_of(line))
     return lines
 
 
@@ -240,10 +241,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     file = path / MANIFEST
     if not file.is_file():
         raise SettingError(f"the folder {str(path)!r} holds other files, and no run; choose a new or an empty one.")
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {str(file)!r}: {error}") from error
+    data = read_json(file)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise DataError(f"{str(file)!r} is not the manifest of a run of leastways.")
     if data.get("version") != _VERSION:

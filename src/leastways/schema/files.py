@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from leastways._reading import yaml_of
 from leastways.errors import SchemaError, nearest
 from leastways.schema.feature import Feature
 from leastways.schema.grids import MAX_POINTS, number_grid
@@ -66,17 +67,6 @@ _Writer.add_representer(str, _text)
 _Writer.add_representer(list, lambda writer, data: writer.represent_sequence("tag:yaml.org,2002:seq", data, True))
 
 
-class _Reader(yaml.SafeLoader):
-    """Refuses a key that stands twice, where plain YAML would silently take the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        twice = [k for k in keys if keys.count(k) > 1]
-        if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
 def to_text(features: Sequence[Feature], target: str | None, rules: Sequence[Rule]) -> str:
     """Write a schema as commented YAML."""
     head = _dump({"version": VERSION, "target": target})
@@ -129,8 +119,8 @@ def _grid_dict(feature: Feature) -> dict[str, Any]:
 def read_text(text: str, where: str) -> tuple[list[Feature], Any, Any]:
     """Read a schema file: features, target, rules (still as mappings)."""
     try:
-        data = yaml.load(text, Loader=_Reader)  # a SafeLoader
-    except yaml.YAMLError as error:
+        data = yaml_of(text)
+    except ValueError as error:
         raise SchemaError(f"{where} is not valid YAML: {error}") from error
     if not isinstance(data, Mapping):
         raise SchemaError(f"{where}: expected the keys {', '.join(_TOP)}.")

@@ -8,8 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from leastways._reading import yaml_of
 from leastways.errors import SettingError, nearest
 from leastways.models.loading import MODEL_FILES
 
@@ -94,8 +93,8 @@ def read_config(path: str | Path, **changes: Any) -> ServiceConfig:
     if not path.is_file():
         raise SettingError(f"there is no file {str(path)!r}. `leastways serve --example` writes one to start from.")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        data = yaml_of(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise SettingError(f"{str(path)!r} is not valid YAML: {error}") from error
     if not isinstance(data, Mapping):
         raise SettingError(f"{str(path)!r} must hold keys such as 'model: model.skops'.")

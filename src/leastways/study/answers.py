@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from leastways._reading import json_of
 from leastways.errors import DataError, listed, nearest
 from leastways.study.folder import Study
 from leastways.study.form import ANSWERS_FORMAT, ANSWERS_VERSION
@@ -75,7 +75,7 @@ def read_answers(path: Path, study: Study, name: str) -> tuple[list[Answer], lis
 
 def _document(path: Path) -> Mapping[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        data = json_of(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}.") from error
     except ValueError as error:  # text that is not UTF-8, or not JSON

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways._files import draft_of
+from leastways._reading import read_json
 from leastways.errors import DataError, SettingError
 
 MANIFEST, KEY, FORMS, ANSWERS = "study.json", "key.json", "forms", "answers"
@@ -166,10 +167,7 @@ def _as_text(data: Mapping[str, Any]) -> str:
 def _read(path: Path, form: str) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"there is no file {str(path)!r}; `leastways study create` makes it.")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {str(path)!r}: {error}") from error
+    data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != form:
         raise DataError(f"{str(path)!r} does not hold a {form}.")
     if data.get("version") != VERSION:

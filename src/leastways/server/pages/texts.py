@@ -10,8 +10,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-import yaml
-
+from leastways._reading import yaml_of
 from leastways.errors import SettingError, listed, nearest
 
 FOLDER = Path(__file__).parent / "texts"
@@ -127,8 +126,8 @@ def _read(path: Path) -> Catalogue:
     if not _CODE.fullmatch(path.stem):
         raise SettingError(f"{where}: a file is named by its language, such as de.yaml or pt-BR.yaml.")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        data = yaml_of(path.read_text(encoding="utf-8")) or {}
+    except ValueError as error:
         raise SettingError(f"{where} is not valid YAML: {error}") from error
     if not isinstance(data, dict):
         raise SettingError(f"{where}: expected keys with texts, not {type(data).__name__}.")

@@ -1,0 +1,78 @@
+"""A user's JSON and YAML: every door says in words that a file is nested too deeply, or says a key twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from leastways._reading import json_of, read_json, yaml_of
+from leastways.audit import Audit
+from leastways.cli.wishes import read_profiles
+from leastways.datasets.network import PaperNetwork
+from leastways.errors import DataError, LeastwaysError
+from leastways.plans import RecoursePlans
+from leastways.population.folder import people_done, read_manifest
+from leastways.schema import Schema
+from leastways.study import Study
+
+DEEP = "[" * 200_000
+# of each door: the name of the file in a folder, and how it is read
+DOORS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "plans": ("plans.json", RecoursePlans.from_json),
+    "audit": ("audit.json", Audit.from_json),
+    "profiles": ("profiles.json", lambda path: read_profiles(path, pd.Index([7]))),
+    "study": ("study.json", lambda path: Study.read(path.parent)),
+    "run": ("manifest.json", lambda path: read_manifest(path.parent)),
+    "network": ("encoding.json", lambda path: PaperNetwork.load(path.parent)),
+    "schema": ("schema.yaml", Schema.from_yaml),
+    "texts": ("de.yaml", lambda path: _languages(path.parent)),
+}
+
+
+def _languages(folder: Path) -> Any:
+    pytest.importorskip("fastapi")
+    from leastways.server.pages.texts import Languages
+
+    return Languages(folder)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("content", "words"), [(DEEP, "nested too deeply"), ('{"7": {}, "8": {}, "7": {}}', "the key '7' stands twice")]
+)
+def test_every_door_says_what_is_wrong(tmp_path: Path, door: str, content: str, words: str) -> None:
+    name, read = DOORS[door]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(LeastwaysError, match=words) as error:
+        read(tmp_path / name)
+    assert name in str(error.value)
+
+
+def test_what_is_fine_is_read_as_ever(tmp_path: Path) -> None:
+    text = '{"a": [1, 2.5, null, {"a": "x"}], "b": {"a": true}}'
+    said = {"a": [1, 2.5, None, {"a": "x"}], "b": {"a": True}}
+    assert json_of(text) == json_of(text.encode()) == yaml_of(text) == said
+    (tmp_path / "x.json").write_text(text)
+    assert read_json(tmp_path / "x.json") == said
+
+
+def test_what_is_missing_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cannot read wishes from .*x\.json"):
+        read_json(tmp_path / "x.json", "wishes")
+    (tmp_path / "x.json").write_bytes(b"\xff")
+    with pytest.raises(DataError, match=r"cannot read .*x\.json.*utf-8"):
+        read_json(tmp_path / "x.json")
+    with pytest.raises(ValueError, match="month"):
+        yaml_of("2026-13-01")  # looks like a date, and is none
+
+
+def test_a_spoiled_line_of_a_journal_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(
+        '{"format": "leastways population", "version": 1, "finished": false, "input": {"rows": 9}}'
+    )
+    (tmp_path / "journal.jsonl").write_text(DEEP + '\n{"number": 0, "people": 4}\n')
+    assert people_done(tmp_path) == (4, 9)
