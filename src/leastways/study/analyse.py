@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest
 
 from leastways.errors import DataError, listed
 from leastways.study.collect import ANSWERS_TABLE, COLUMNS, Collected
 from leastways.study.folder import NO_PREFERENCE, Study
+from leastways.study.paired import paired_interval
 from leastways.study.votes import Votes, fleiss_kappa, majority_preferred, majority_yes
 
 LEVEL = 0.95
@@ -42,7 +43,7 @@ class Share:
 class Difference:
     """The first method's share less the second's, with its 95 % interval, and the p-value of a test that is exact.
 
-    Both shares are of the same items, and the interval takes that into account (the normal approximation for paired
+    Both shares are of the same items, and the interval takes that into account (Tango's score interval for paired
     shares). The p-value is two-sided: how probable so uneven a split would be if both methods were as good.
     """
 
@@ -59,11 +60,9 @@ class Difference:
         """
         if of == 0:
             return cls(math.nan, math.nan, math.nan, math.nan)
-        value = (for_first - for_second) / of
-        spread = norm.ppf(0.5 + LEVEL / 2) * math.sqrt(((for_first + for_second) / of - value**2) / of)
         decided = for_first + for_second
         p_value = float(binomtest(for_first, decided).pvalue) if decided else 1.0
-        return cls(value, max(-1.0, value - spread), min(1.0, value + spread), p_value)
+        return cls((for_first - for_second) / of, *paired_interval(for_first, for_second, of, LEVEL), p_value)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def to_markdown(result: StudyResult, title: str = "Which method do people prefer
         lines += [_line(heads), "|---|" + "---:|" * (len(heads) - 1), *(_line(row) for row in rows), ""]
     lines += [f"- {remark}" for remark in remarks(result)]
     lines += [
-        "- Intervals: Wilson's for shares, the normal approximation of paired shares for differences.",
+        "- Intervals: Wilson's for shares, Tango's score interval of paired shares for differences.",
         "- p-values, two-sided: the exact sign test for the preference, McNemar's exact test for what is reasonable.",
     ]
     return "\n".join(lines) + "\n"
