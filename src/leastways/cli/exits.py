@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import typer
@@ -22,26 +22,35 @@ MEANINGS = (
 
 
 @contextmanager
-def errors_shown(as_json: bool) -> Iterator[None]:
-    """Turn what the user can mend into a message and an exit code. Anything else is a bug, and stays a traceback."""
+def errors_shown(as_json: bool, from_file: bool = False) -> Iterator[None]:
+    """Turn what the user can mend into a message and an exit code. Anything else is a bug, and stays a traceback.
+
+    `from_file`: the settings of this command stand in a service's file, and are named as they are there.
+    """
+    names = _KEYS if from_file else _OPTIONS
     try:
         yield
     except (ModelError, SearcherError) as error:
-        _leave(error, MODEL_FAILED, as_json)
+        _leave(error, MODEL_FAILED, as_json, names)
     except LeastwaysError as error:
-        _leave(error, BAD_INPUT, as_json)
+        _leave(error, BAD_INPUT, as_json, names)
     except KeyboardInterrupt:
         notes().print("Interrupted. Files are written whole or not at all: no half of one is left.", style="yellow")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _leave(error: LeastwaysError, code: int, as_json: bool) -> None:
+def _leave(error: LeastwaysError, code: int, as_json: bool, names: Mapping[str, str]) -> None:
     """Say what is wrong, on stderr; with `--json` also as the one document on stdout."""
-    message = _in_options(str(error))
+    message = _named(str(error), names)
     notes().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
     if as_json:
         print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}})
     raise typer.Exit(code) from error
+
+
+def _setting(name: str) -> str:
+    """Match a setting; not a column or a file that happens to have its name, which stands in quotes."""
+    return rf"(?<![.\w'\"/-]){name}\b"
 
 
 # What a Python user writes, and what is typed here; longer names first.
@@ -53,17 +62,24 @@ _OPTIONS = {
     r"\b([Dd]rop it)\b": r"\1 (--drop)",
     r"(?<![.\w-])costs must be a CostDistribution or one of": "--distribution must be one of",
     r"\bmethod=\"([^\"]+)\"": r"--method \1",
-    r"(?<![.\w])random_state\b": "--seed",
-    r"(?<![.\w])n_options\b": "--options",
-    r"(?<![.\w])n_costs\b": "--n-costs",
-    r"(?<![.\w])satisfied_below\b": "--satisfied-below",
-    r"(?<![.\w])uncovered_cost\b": "--uncovered-cost",
-    r"(?<![.\w])time_limit\b": "--time-limit",
+    _setting("random_state"): "--seed",
+    _setting("n_options"): "--options",
+    _setting("n_costs"): "--n-costs",
+    _setting("satisfied_below"): "--satisfied-below",
+    _setting("uncovered_cost"): "--uncovered-cost",
+    _setting("time_limit"): "--time-limit",
+}
+# And what is written into a service's file.
+_KEYS = {
+    r"pass trust=True, or the list of these names as trust=": "write trust: true into the service's file",
+    r"pass trust=True": "write trust: true into the service's file",
+    r"Pass threshold=(\d[\d.]*\d)": r"Write threshold: \1 into the service's file",
+    _setting("random_state"): "seed",
 }
 
 
-def _in_options(message: str) -> str:
-    """Name settings as they are typed on the command line."""
-    for python, option in _OPTIONS.items():
-        message = re.sub(python, option, message)
+def _named(message: str, names: Mapping[str, str]) -> str:
+    """Name settings as the user of this command writes them."""
+    for python, name in names.items():
+        message = re.sub(python, name, message)
     return message

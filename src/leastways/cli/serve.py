@@ -39,7 +39,7 @@ def serve(
       leastways serve --config shop/service.yaml
       leastways serve --config service.yaml --port 8080
     """
-    with errors_shown(False):
+    with errors_shown(False, from_file=True):
         if example is not None:
             _write_example(example)
             return

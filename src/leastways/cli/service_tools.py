@@ -53,7 +53,7 @@ def replay(
       leastways replay 5ad3eaa3f353d707a354b328ac75b289
       leastways replay 5ad3eaa3f353d707a354b328ac75b289 --config shop/service.yaml --json
     """
-    with errors_shown(as_json):
+    with errors_shown(as_json, from_file=True):
         from rich.text import Text
 
         from leastways.server.replay import replay as once_more
@@ -91,7 +91,7 @@ def erase(
       leastways erase --reference case-2041
       leastways erase --older-than 90
     """
-    with errors_shown(as_json):
+    with errors_shown(as_json, from_file=True):
         from leastways.errors import SettingError
         from leastways.server.store import Store, now
 
@@ -143,7 +143,7 @@ def create(
       leastways keys create --name "loan desk" --scope apply --scope read
       leastways keys create --name compliance --scope audit --json
     """
-    with errors_shown(as_json):
+    with errors_shown(as_json, from_file=True):
         from rich.text import Text
 
         from leastways.server.keys import KeyStore
@@ -166,7 +166,7 @@ def list_(config: ConfigFile = _Config, as_json: JsonFlag = False) -> None:
       leastways keys list
       leastways keys list --config shop/service.yaml --json
     """
-    with errors_shown(as_json):
+    with errors_shown(as_json, from_file=True):
         from rich.table import Table
 
         from leastways.server.keys import KeyStore
@@ -204,7 +204,7 @@ def revoke(
     Examples:
       leastways keys revoke 0f3a9c1b22d4
     """
-    with errors_shown(as_json):
+    with errors_shown(as_json, from_file=True):
         from rich.text import Text
 
         from leastways.server.keys import KeyStore
