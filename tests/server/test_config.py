@@ -57,6 +57,54 @@ def test_a_mistake_is_named(shop: Path, key: str, value: Any, allowed: str) -> N
     assert key in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "recourse.example.org",
+        "recourse.example.org:8000",
+        "//recourse.example.org",
+        "ftp://recourse.example.org",
+        "https://",
+        "https://:8000",
+        "https:///p",
+        "https://recourse.example.org/?a=1",
+        "https://recourse.example.org?",
+        "https://recourse.example.org#top",
+        "https://recourse.example.org:port",
+        "https://recourse.example.org:0",
+        "https://[::1",
+        "https://recourse example.org",
+        "https://recourse.example.org\n",
+        "https://desk@recourse.example.org",
+    ],
+)
+def test_a_public_url_that_links_cannot_begin_with(shop: Path, url: str) -> None:
+    with pytest.raises(SettingError, match="public_url must be an http or https address") as error:
+        read_config(shop, public_url=url)
+    assert "https://recourse.example.org," in str(error.value)
+
+
+def test_a_password_in_a_public_url_is_not_repeated(shop: Path) -> None:
+    with pytest.raises(SettingError, match=r"//\*\*\*@recourse\.example\.org") as error:
+        read_config(shop, public_url="https://desk:s3cret@recourse.example.org")
+    assert "s3cret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://recourse.example.org", "https://recourse.example.org"),
+        ("https://recourse.example.org/", "https://recourse.example.org"),
+        ("http://bank.example:8080/recourse/", "http://bank.example:8080/recourse"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("https://[2001:db8::1]:443", "https://[2001:db8::1]:443"),
+        (None, None),
+    ],
+)
+def test_a_public_url_without_a_slash_at_its_end(shop: Path, url: str | None, kept: str | None) -> None:
+    assert read_config(shop, public_url=url).public_url == kept
+
+
 @pytest.mark.parametrize("key", ["model", "schema", "data"])
 def test_what_has_to_be_there(shop: Path, tmp_path: Path, key: str) -> None:
     data = yaml.safe_load(shop.read_text())

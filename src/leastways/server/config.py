@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from leastways._reading import yaml_of
 from leastways.errors import SettingError, nearest
@@ -200,7 +202,25 @@ def _checked(key: str, value: Any, where: str) -> Any:
         return value
     if not isinstance(value, str) or not value:
         raise SettingError(f"{where}: {key} must be a text, not {value!r}.")
-    return value
+    return _address(value, where) if key == "public_url" else value
+
+
+def _address(text: str, where: str) -> str:
+    """Return an address that links can begin with, without a slash at its end."""
+    odd = "?" in text or "#" in text or any(c.isspace() or not c.isprintable() for c in text)
+    try:
+        parts = urlsplit(text)
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+        fine = fine and (parts.port is None or parts.port > 0)
+    except ValueError:  # a port that is no number, half of an IPv6 address
+        fine = False
+    if odd or not fine:
+        shown = re.sub("//.*@", "//***@", text)  # a password is not for a log
+        raise SettingError(
+            f"{where}: public_url must be an http or https address with the name of a host, such as "
+            f"https://recourse.example.org, and without user, query (?) or fragment (#), not {shown!r}."
+        )
+    return text.rstrip("/")
 
 
 def _check_number(

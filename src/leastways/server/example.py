@@ -39,6 +39,7 @@ host: 127.0.0.1
 port: 8000
 # require_keys: true
 # allowed_hosts: [recourse.example.org]
+# The address outside, http or https; links begin with it. Without user, query or fragment.
 # public_url: https://recourse.example.org
 title: Ways to a yes
 
