@@ -51,12 +51,15 @@ def serve(
 
 def _serve(config: ServiceConfig) -> None:
     from leastways.server.app import create_app
+    from leastways.server.engine import cause_told
     from leastways.server.running import check_exposure, open_socket, run
     from leastways.server.service import Service
 
     _log_to_stderr()
     notes().print("Loading the model; what has to be compiled is compiled now ...")
-    with Service.open(config) as service:
+    with cause_told(config.database):
+        opened = Service.open(config)
+    with opened as service:
         check_exposure(config, service.keys)
         app = create_app(service)
         listening = open_socket(config)

@@ -27,12 +27,13 @@ _Config = Path("service.yaml")
 def _database(path: Path) -> Iterator[tuple[ServiceConfig, Engine]]:
     """Open the database of a service, brought up to date."""
     from leastways.server import migrate, read_config
-    from leastways.server.engine import open_engine
+    from leastways.server.engine import cause_told, open_engine
 
     config = read_config(path)
     engine = open_engine(config.database)
     try:
-        migrate.upgrade(engine)
+        with cause_told(config.database):
+            migrate.upgrade(engine)
         yield config, engine
     finally:
         engine.dispose()

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from leastways._extras import require
+from leastways.errors import SettingError
 from leastways.server.faults import StoreDown
 
 _BUSY_SECONDS = 5
@@ -37,6 +38,7 @@ def open_engine(url: str) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     require("psycopg", "postgres", "A PostgreSQL database")
+    _check_address(url)
     return create_engine(
         url,
         hide_parameters=True,
@@ -46,6 +48,19 @@ def open_engine(url: str) -> Engine:
         pool_timeout=_BUSY_SECONDS,
         connect_args=_ALIVE,
     )
+
+
+def _check_address(url: str) -> None:
+    """Refuse what is no address, without repeating it; an @ in a password would pass its rest off as the host."""
+    try:
+        fine = "@" not in (make_url(url).host or "")
+    except (ArgumentError, ValueError):
+        fine = False
+    if not fine:
+        raise SettingError(
+            "database: the PostgreSQL URL cannot be read; write postgresql://user:password@host:port/name, and in a "
+            "password %40 for @, %3A for :, %2F for /, %25 for %."
+        )
 
 
 def _keep_private(path: str) -> None:
@@ -106,6 +121,22 @@ def database_errors() -> Iterator[None]:
         if type(error.orig) is sqlite3.DatabaseError:  # the file is damaged, or none of SQLite's
             raise StoreDown(f"the database cannot be used: {_short(error)}") from error
         raise
+
+
+@contextmanager
+def cause_told(url: str) -> Iterator[None]:
+    """Add what the driver says to `StoreDown`, for whoever starts a service: it names hosts and users, so that no
+    caller over HTTP may see it. The password of the URL is left out.
+    """
+    try:
+        yield
+    except StoreDown as error:
+        cause = getattr(error.__cause__, "orig", None)
+        if cause is None or isinstance(cause, sqlite3.Error):  # SQLite's is told already
+            raise
+        first = (str(cause).strip().splitlines() or [""])[0]
+        password = make_url(url).password
+        raise StoreDown(f"{error}: {first.replace(str(password), '***') if password else first}") from error
 
 
 def forget_log(engine: Engine) -> bool:

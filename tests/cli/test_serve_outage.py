@@ -1,0 +1,56 @@
+"""A database that cannot be reached at the start: the operator is told why, and nobody the password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.bank import run
+
+pytest.importorskip("psycopg")
+
+from leastways.errors import SettingError
+from leastways.server.engine import cause_told, open_engine, reading
+from leastways.server.faults import StoreDown
+from tests.server.shop import write_shop
+
+NOBODY = "postgresql://desk:s3cret@127.0.0.1:1/bank"  # port 1: nothing listens there
+
+
+@pytest.mark.parametrize("command", [["serve"], ["keys", "list"], ["erase", "--reference", "x"]])
+def test_the_cause_is_told(tmp_path: Path, command: list[str]) -> None:
+    file = write_shop(tmp_path)
+    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"database": NOBODY}))
+    result = run(*command, "--config", file)
+    assert result.exit_code == 2
+    assert "cannot be used just now: OperationalError: " in result.stderr
+    assert "127.0.0.1" in result.stderr
+    assert "refused" in result.stderr
+    assert "s3cret" not in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_password_is_left_out_where_the_driver_repeats_it() -> None:
+    class DriverError(Exception):
+        orig = RuntimeError("no server takes s%3cret\nnor this line")
+
+    with pytest.raises(StoreDown) as error, cause_told("postgresql+psycopg://desk:s%253cret@host/bank"):
+        raise StoreDown("gone") from DriverError()
+    assert str(error.value) == "gone: no server takes ***"
+
+
+def test_elsewhere_the_cause_is_kept_back() -> None:
+    """What callers over HTTP are told is the message of this error."""
+    engine = open_engine(NOBODY.replace("://", "+psycopg://"))
+    with pytest.raises(StoreDown) as error, reading(engine) as session:
+        session.connection()
+    assert str(error.value) == "the database cannot be used just now: OperationalError"
+
+
+@pytest.mark.parametrize("url", ["desk:s3@cret@host/bank", "desk:s3cret@host:port/bank"])
+def test_an_address_that_cannot_be_read(url: str) -> None:
+    with pytest.raises(SettingError, match="%40 for @") as error:
+        open_engine(f"postgresql+psycopg://{url}")
+    assert "cret" not in str(error.value)
