@@ -36,6 +36,7 @@ ROOMS = (
     "server",
     "testing",
     "cli",
+    "__main__",
 )
 
 

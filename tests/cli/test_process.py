@@ -38,6 +38,14 @@ def test_version_and_usage() -> None:
     assert run("explain").returncode == 2
 
 
+def test_the_package_itself_is_the_command() -> None:
+    command = [sys.executable, "-m", "leastways", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"leastways {leastways.__version__}\n", "")
+    usage = subprocess.run([*command[:-1], "--help"], capture_output=True, text=True, timeout=60, check=False).stdout
+    assert "leastways [OPTIONS] COMMAND" in usage
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys, leastways.cli.app\n"

@@ -1,4 +1,4 @@
-"""`python -m leastways.cli`, for where the script is not on the path."""
+"""`python -m leastways.cli`: the same as `python -m leastways`."""
 
 from leastways.cli import main
 
