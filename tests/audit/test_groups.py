@@ -81,6 +81,42 @@ def test_bounds_are_written_in_full() -> None:
     assert len(set(groupings_of(close, SCHEMA, "x")[0].groups)) == 4
 
 
+def test_large_bounds_are_written_in_one_manner() -> None:
+    wide = pd.DataFrame({"pay": np.linspace(900_000.25, 1_100_000.75, 100)})
+    lower, middle, upper, top = groupings_of(wide, SCHEMA, "pay")[0].groups
+    assert lower == "below 950,505"
+    assert middle == "950,505 to below 1,001,011"
+    assert (upper, top) == ("1,001,011 to below 1,051,516", "1,051,516 and above")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "texts"),
+    [
+        ([994_514.3, 1_048_576.5], ["994,514", "1,048,576"]),
+        ([1_000_000.1, 1_000_000.3], ["1,000,000.1", "1,000,000.3"]),
+        ([0.25, 1.5, 20, 1_234.5678], ["0.25", "1.5", "20", "1,234.57"]),
+        ([-2.5, 0, 0.000123456789], ["-2.5", "0", "0.000123457"]),
+        ([1e-9, 5.0], ["1e-09", "5e+00"]),
+        ([0.5, 2e15], ["5e-01", "2e+15"]),
+        ([2e15, 2e15 + 1], ["2e+15", "2.000000000000001e+15"]),
+    ],
+)
+def test_bounds_are_as_long_as_tells_them_apart(bounds: list[float], texts: list[str]) -> None:
+    people = pd.DataFrame({"x": [bounds[0] - 1, *bounds]})
+    (found,) = groupings_of(people, SCHEMA, f"x:{','.join(map(repr, bounds))}")
+    assert [name.split()[0] for name in found.groups[1:]] == texts
+    assert found.groups[0] == f"below {texts[0]}"
+
+
+def test_what_reads_alike_is_one_group_and_nothing_else_is() -> None:
+    mixed = [True, 1, "1", 1.0, np.int64(1), False, 0, "True", 1.5, "1.5", None]
+    (found,) = groupings_of(pd.DataFrame({"x": pd.Series(mixed, dtype=object)}), SCHEMA, "x")
+    assert sorted_into(found) == ["True", "1", "1", "1", "1", "False", "0", "True", "1.5", "1.5", NOT_STATED]
+    assert found.groups == ("0", "1", "1.5", "False", "True", NOT_STATED)
+    assert references_of([found], np.ones(11, np.bool_), {"x": 1.0}) == [1]
+    assert references_of([found], np.ones(11, np.bool_), {"x": True}) == [4]
+
+
 def test_a_row_that_could_not_be_used_may_hold_anything() -> None:
     odd = pd.DataFrame({"sex": pd.Series(["male", ["male", "female"], None, "male"], dtype=object)})
     (found,) = groupings_of(odd, SCHEMA, "sex")

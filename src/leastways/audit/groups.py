@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -17,6 +18,7 @@ from leastways.schema import Schema
 NOT_STATED = "not stated"  # the group of people whose value is missing
 CROSS = " × "  # between the parts of an intersection's name
 FEW_NUMBERS, QUANTILES, MOST_GROUPS = 6, 4, 50
+_TINY, _HUGE = 1e-6, 1e15  # bounds of bins between these are written without an exponent
 Places = NDArray[np.int64]
 
 
@@ -63,7 +65,7 @@ def references_of(
     """Return the place of each grouping's reference group: the one that was named, or the one with most refused."""
     if reference is not None and not isinstance(reference, Mapping):
         raise SettingError(f"reference must map a column to a group, such as {{'sex': 'male'}}, not {reference!r}.")
-    given = {str(column): str(plain(value)) for column, value in (reference or {}).items()}
+    given = {str(column): _text(value) for column, value in (reference or {}).items()}
     single = {g.name: g for g in groupings if len(g.columns) == 1}
     for column, value in given.items():
         if column not in single:
@@ -157,38 +159,53 @@ def _binned(name: str, numbers: NDArray[np.float64], edges: list[float] | None) 
 
 
 def _bounds_text(edges: list[float]) -> list[str]:
-    """Write the bounds of bins, as short as tells them apart."""
-    texts = [f"{edge:,.0f}" if edge.is_integer() else f"{edge:,.6g}" for edge in edges]
-    return texts if len(set(texts)) == len(texts) else [repr(edge) for edge in edges]
+    """Write the bounds of bins, all in one manner, as short as tells them apart."""
+    sizes = [abs(edge) for edge in edges if edge]
+    readable = not sizes or (min(sizes) >= _TINY and max(sizes) < _HUGE)
+    short = [_digits(edge) if readable else _power(edge, 5) for edge in edges]
+    if len(set(short)) == len(short):
+        return short
+    return [f"{edge:,}" if readable else _power(edge, 16) for edge in edges]
+
+
+def _digits(edge: float) -> str:
+    """Write a number with its thousands apart, all digits before the point, and six in all if it has fewer there."""
+    if edge.is_integer():
+        return f"{edge:,.0f}"
+    before = math.floor(math.log10(abs(edge))) + 1
+    text = f"{edge:,.{max(0, 6 - before)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _power(edge: float, places: int) -> str:
+    """Write a number by its power of ten, with so many places at most."""
+    number, e, power = f"{edge:.{places}e}".partition("e")
+    return number.rstrip("0").rstrip(".") + e + power
 
 
 def _by_value(name: str, column: pd.Series[Any], order: list[Any] | None) -> Grouping:
-    """Sort people by the text of a value, in the schema's order or the column's own, else rising."""
+    """Sort people by the text of a value, in the schema's order or the column's own, else rising.
+
+    The text alone decides: 1, 1.0 and "1" read alike and are one group; True is not 1, though Python calls them equal.
+    """
     if order is None and isinstance(column.dtype, pd.CategoricalDtype):
         order = column.cat.categories.tolist()
     missing = column.isna().to_numpy()
-    values = [_hashable(value) for value in column.tolist()]
-    given = list(dict.fromkeys(value for value, gone in zip(values, missing, strict=True) if not gone))
+    values = column.tolist()
+    texts = [NOT_STATED if gone else _text(value) for value, gone in zip(values, missing, strict=True)]
+    given = {text: value for text, value, gone in zip(texts, values, missing, strict=True) if not gone}
     if order is None:
-        numbers = all(isinstance(plain(value), int | float) for value in given)
-        order = sorted(given) if numbers else sorted(given, key=str)
-    names = list(dict.fromkeys([*(_text(v) for v in order), *sorted(_text(v) for v in given)]))
-    if len(set(map(_text, given))) > MOST_GROUPS:
+        numbers = all(isinstance(plain(value), int | float) for value in given.values())
+        rising = sorted(given, key=lambda text: plain(given[text])) if numbers else sorted(given)
+    else:
+        rising = [*(_text(value) for value in order), *sorted(given)]
+    if len(given) > MOST_GROUPS:
         raise SettingError(
             f"by: {name!r} has {len(given)} different values, more than {MOST_GROUPS} groups can be compared; "
             "use a coarser column, or bins for numbers (such as age:25,40,60)."
         )
-    place = {text: i for i, text in enumerate(names)}
-    place.setdefault(NOT_STATED, len(names))
-    of_value = {value: place[_text(value)] for value in given}
-    none = place[NOT_STATED]
-    codes = [none if gone else of_value[value] for value, gone in zip(values, missing, strict=True)]
-    return _present(name, list(place), np.array(codes, dtype=np.int64))
-
-
-def _hashable(value: Any) -> Any:
-    """Return the value, or its text: a row that could not be used may hold anything, a list say."""
-    return value if isinstance(value, Hashable) else str(value)
+    place = {text: i for i, text in enumerate(dict.fromkeys([*rising, NOT_STATED]))}
+    return _present(name, list(place), np.array([place[text] for text in texts], dtype=np.int64))
 
 
 def _text(value: Any) -> str:
