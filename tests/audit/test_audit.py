@@ -17,6 +17,7 @@ from leastways.audit import Audit, audit_plans, curves
 from leastways.audit.compare import with_verdicts
 from leastways.audit.figures import MEASURES
 from leastways.audit.resample import holm
+from leastways.audit.words import findings
 from leastways.errors import DataError, SettingError
 from leastways.metrics import disparate_impact_ratio, fraction_satisfied
 from leastways.plans import RecoursePlans
@@ -207,6 +208,37 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert "No group is large enough" in found.to_text()
     assert found.to_text().count("  - too few people to compare: female.") == 1
     assert found.to_text().count("female") == 2  # there, and among the warnings
+
+
+def test_one_group_alone_is_said_to_be_alone() -> None:
+    extra = pd.DataFrame({"same": ["z"] * 80})
+    made = plans(["female"] * 40 + ["male"] * 40, np.linspace(0.1, 1, 80))
+    found = audit(made, "same", groups=extra)
+    alone = "everybody is in one group ('z'), so there is nothing to compare."
+    assert findings(found) == [f"By same: {alone}"]
+    assert f"By same (reference: z, 80 refused people)\n  - {alone}\n" in found.to_text()
+    assert "large enough" not in found.to_text()
+    small = audit(made, ["sex", "same"], groups=extra, min_group=50)
+    assert findings(small) == [f"By same: {alone}", "No other group is large enough to be compared with another."]
+    tested = audit(made, ["sex", "same"], groups=extra)
+    assert f"  - {alone}\n" in tested.to_text()
+    assert not any("one group" in line for line in findings(tested))
+
+
+def test_refused_people_of_one_group_alone() -> None:
+    status = ["already_positive"] * 3 + ["found"] * 40
+    found = audit(plans(["female"] * 3 + ["male"] * 40, [1.0] * 43, options=[0] * 3 + [1] * 40, status=status), "sex")
+    assert findings(found) == ["By sex: all refused people are in one group ('male'), so there is nothing to compare."]
+
+
+def test_a_column_in_which_nobody_has_a_value_is_told_of() -> None:
+    made = plans(["female", "male"] * 20, np.linspace(0.1, 1, 40))
+    for nothing in ([None] * 40, [np.nan] * 40):
+        found = audit(made, ["sex", "origin"], groups=pd.DataFrame({"origin": nothing}))
+        told = [text for text in found.warnings if "nobody has a value" in text]
+        assert told == ["By origin: nobody has a value in this column. If it was joined to the people, check by what."]
+    partly = audit(made, "origin", groups=pd.DataFrame({"origin": ["north"] * 20 + [None] * 20}))
+    assert not any("nobody has a value" in text for text in partly.warnings)
 
 
 def test_groups_that_are_too_small_share_a_line() -> None:

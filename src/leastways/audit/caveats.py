@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from leastways.audit.compare import ALPHA, UNSURE
+from leastways.audit.groups import NOT_STATED
 from leastways.audit.words import TOLD, cut
 
 
@@ -18,6 +19,7 @@ def warnings_of(
     names = {"satisfied": f"FS@{settings['k']:g}"}
     return [
         *_what_is_missing(settings),
+        *_nobody_has_a_value(by_group),
         *_small_groups(by_group, settings["min_group"]),
         *_few_concerned(by_group, ratios, names, settings["min_group"]),
         *_unsure(ratios, names),
@@ -36,6 +38,13 @@ def _what_is_missing(settings: Mapping[str, Any]) -> Iterator[str]:
     )
     if settings["k"] != 1.0:
         yield f"FS@{settings['k']:g} is not known: plans only say what costs less than 1. Give truth for another k."
+
+
+def _nobody_has_a_value(by_group: pd.DataFrame) -> Iterator[str]:
+    """Warn of columns that say nothing: most often they were joined to the people by other labels than theirs."""
+    for grouping, groups in by_group.groupby(level="grouping", sort=False):
+        if set(groups.index.get_level_values("group")) == {NOT_STATED}:
+            yield f"By {grouping}: nobody has a value in this column. If it was joined to the people, check by what."
 
 
 def _small_groups(by_group: pd.DataFrame, least: int) -> Iterator[str]:

@@ -98,7 +98,20 @@ def findings(audit: Audit) -> list[str]:
         return lines
     if tested := int(outcomes["p"].notna().sum()):
         return [f"None of {tested} comparisons shows a difference that chance would not explain."]
-    return ["No group is large enough to be compared with another."]
+    by_grouping = [(name, in_one_group(audit.grouping(name))) for name in audit.groupings]
+    alone = [f"By {name}: {text}" for name, text in by_grouping if text]
+    if len(alone) < len(audit.groupings):
+        alone.append(f"No {'other ' if alone else ''}group is large enough to be compared with another.")
+    return alone
+
+
+def in_one_group(groups: pd.DataFrame) -> str:
+    """Say that there is nothing to compare with where all refused people are in one group; else nothing."""
+    refused = groups["refused"]
+    if int((refused > 0).sum()) != 1:
+        return ""
+    who = "everybody is" if len(refused) == 1 else "all refused people are"
+    return f"{who} in one group ({refused.idxmax()!r}), so there is nothing to compare."
 
 
 def _brief(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str:
@@ -149,7 +162,8 @@ def text_of(audit: Audit) -> str:
         nobody = rows.index.get_level_values("group").isin(refused.index[refused == 0])
         few = (rows["note"] == TOO_FEW) | nobody
         told = (comparison(audit, keys, row).removeprefix(f"{grouping}, ") for keys, row in _records(rows[~few]))
-        lines += _bullets([*told, *_too_few(audit, rows[few])])
+        alone = in_one_group(audit.grouping(grouping))
+        lines += _bullets([*told, *_too_few(audit, rows[few]), *([alone] if alone else [])])
     if audit.oracle is not None:
         lines += ["", "The model's part and the search's, in percentage points", *_bullets(separation(audit))]
     if audit.warnings:
