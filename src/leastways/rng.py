@@ -27,18 +27,23 @@ def check_seed(seed: object) -> int:
 
 def keys_of_rows(rows: NDArray[Any], seed: int) -> Keys:
     """Return a 64-bit key per row of a numeric array, from the row's bytes and the seed."""
-    rows = np.ascontiguousarray(rows)
-    salt = str(seed).encode()
-    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8, key=salt[:64]).digest() for row in rows)
+    rows, salt = np.ascontiguousarray(rows), _salt(seed)
+    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8, key=salt).digest() for row in rows)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def keys_of_labels(labels: Sequence[Any], seed: int) -> Keys:
     """Return a 64-bit key per label (a data frame's index), from its text and the seed."""
-    salt = str(seed).encode()
+    salt = _salt(seed)
     texts = [repr(x.item() if hasattr(x, "item") else x).encode() for x in labels]
-    digests = b"".join(hashlib.blake2b(text, digest_size=8, key=salt[:64]).digest() for text in texts)
+    digests = b"".join(hashlib.blake2b(text, digest_size=8, key=salt).digest() for text in texts)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _salt(seed: int) -> bytes:
+    """Return a seed as the key of a hash, which has room for 64 bytes."""
+    digits = str(seed).encode()
+    return digits if len(digits) <= hashlib.blake2b.MAX_KEY_SIZE else hashlib.blake2b(digits).digest()
 
 
 def stream(keys: Keys, purpose: str) -> Keys:

@@ -151,3 +151,9 @@ def test_a_model_that_fails_leaves_a_lower_bound() -> None:
     assert (less["bound"] <= whole["bound"] + 1e-12).all()
     assert (less["solved"] < whole["solved"]).any()
     assert less["queries"].sum() <= sum(asked) - before
+
+
+def test_labels_may_be_truth_values() -> None:
+    people = refused(2).set_axis(pd.Index([True, False]), axis=0)
+    rec = recourse(n_costs=10)
+    assert rec.certify(rec.recommend(people), people=[True]).certificates.index.tolist() == [True]

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leastways.recourse import facade
+from leastways.recourse import Recourse, facade
+from leastways.schema import Schema
 from tests.recourse.bank import recourse, refused
 from tests.recourse.fresh import everything, kept
 
@@ -110,3 +111,26 @@ def test_people_in_the_end_are_people_as_given() -> None:
     plans = recourse().recommend(given)
     pd.testing.assert_frame_equal(plans.people, PEOPLE)
     np.testing.assert_array_equal(plans.options.dtypes[PEOPLE.columns], PEOPLE.dtypes)
+
+
+def test_zero_is_zero_with_either_sign() -> None:
+    train = pd.DataFrame({"x": [1.0, 2.5, 4.0, 7.0], "y": [1, 2, 3, 4]})
+    rec = Recourse(lambda frame: frame["x"].to_numpy() > 3, Schema.infer(train), n_costs=40, budget=30, n_options=2)
+    one, other = rec.fit(train).recommend(pd.DataFrame({"x": [0.0, -0.0], "y": [2, 2]}))
+    assert one.options
+    assert [option.values for option in one.options] == [option.values for option in other.options]
+    assert one.emc == other.emc
+
+
+@pytest.mark.parametrize("method", ["guided", "cols", "face-knn"])
+@pytest.mark.parametrize("kind", [np.int8, np.int64])
+def test_counts_may_be_numpys(method: str, kind: Any) -> None:
+    plain = recourse(method=method, n_options=4, budget=100, n_costs=100).recommend(PEOPLE)
+    numpys = recourse(method=method, n_options=kind(4), budget=kind(100), n_costs=kind(100)).recommend(PEOPLE)
+    assert numpys.options.equals(plain.options)
+    assert numpys.to_json() == plain.to_json()
+
+
+def test_long_seeds_are_told_apart() -> None:
+    one, other = (recourse(random_state=10**80 + k).recommend(PEOPLE) for k in (0, 1))
+    assert not one.summary["emc"].equals(other.summary["emc"])

@@ -65,12 +65,19 @@ def indexes(draw: st.DrawFn, n: int) -> pd.Index[Any]:
     return made[sort]
 
 
+def _not_bare_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers alone in a column of objects are refused: say that they are names."""
+    known = column.dropna()
+    numbers = column.dtype.kind == "O" and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known)
+    return column.astype("category") if numbers else column
+
+
 @st.composite
 def frames(draw: st.DrawFn, max_rows: int = 6) -> pd.DataFrame:
     """A mixed table of one to six columns, with gaps where a column can hold them."""
     n = draw(st.integers(1, max_rows))
     names = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
-    made = {name: draw(with_gaps(draw(columns(n)))) for name in names}
+    made = {name: _not_bare_numbers(draw(with_gaps(draw(columns(n))))) for name in names}
     return pd.DataFrame(made).set_axis(draw(indexes(n)), axis=0)
 
 

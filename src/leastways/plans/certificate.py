@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 CERTIFICATE = ("bound", "objective", "gap", "relative_gap", "solved", "queries")  # columns of `certificates`
@@ -62,6 +63,5 @@ class Certificate:
 
 def no_certificates(index: pd.Index[Any]) -> pd.DataFrame:
     """Return the table of plans that were not certified; the index is of the people's kind."""
-    return pd.DataFrame({n: pd.Series(dtype="int64" if n == "queries" else "float64") for n in CERTIFICATE}).set_axis(
-        index[:0], axis=0
-    )
+    columns = {name: np.empty(0, np.int64 if name == "queries" else np.float64) for name in CERTIFICATE}
+    return pd.DataFrame(columns, index=index[:0], copy=False)

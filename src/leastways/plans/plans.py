@@ -109,7 +109,7 @@ class RecoursePlan:
 
 def _no_misses(schema: Schema) -> pd.DataFrame:
     """Return the table of plans in which nobody came close without getting an option."""
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in ("person", *schema.names, "probability")})
+    return pd.DataFrame(columns=pd.Index(("person", *schema.names, "probability")), dtype=object)
 
 
 class RecoursePlans:

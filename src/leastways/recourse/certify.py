@@ -156,7 +156,7 @@ def _check_figures(plans: RecoursePlans, group: Encoded, samples: CostSamples, o
     codes[options.people, rank] = options.codes
     covered, emc, satisfied = np.zeros(P), np.full(P, np.nan), np.zeros(P)
     describe_sets(samples.tables, codes, n, 1.0, np.zeros((P, N)), np.zeros((P, N)), covered, emc, satisfied)
-    told = plans.summary.loc[group.index]
+    told = plans.summary.iloc[plans.summary.index.get_indexer(group.index)]  # labels may be truth values
     same = np.isclose(told["covered"], covered, atol=1e-9) & np.isclose(told["emc"], emc, atol=1e-9, equal_nan=True)
     if not same.all():
         raise SettingError(

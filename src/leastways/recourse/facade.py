@@ -191,11 +191,11 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         crowd = People.check(self.schema, people, preferences)
         judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
-        outcome = Outcome.empty(len(crowd.encoded), self.n_options, len(self.schema.features))
+        outcome = Outcome.empty(len(crowd.encoded), int(self.n_options), len(self.schema.features))
         solving = Solving(self, searcher, crowd, judging, outcome, warm_start)
         with reporter(progress, "finding options") as report:
             size = self._chunk_size()
-            room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), self.n_costs)
+            room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), int(self.n_costs))
             clock = Clock.start(self.time_limit)
             for first in range(0, len(crowd.encoded), size):
                 rows = np.arange(first, min(first + size, len(crowd.encoded)))
@@ -295,13 +295,14 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     def _chunk_size(self) -> int:
         """Return how many people are searched for together: as many as their tables leave memory for."""
         searcher = as_searcher(self.method)
-        sets = 8 * self.n_costs * (getattr(searcher, "runs", 1) + 1) * (self.n_options + 4)
-        cells = 8 * self.n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
+        n_costs, n_options, budget = int(self.n_costs), int(self.n_options), int(self.budget)
+        sets = 8 * n_costs * (int(getattr(searcher, "runs", 1)) + 1) * (n_options + 4)
+        cells = 8 * n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
         learned = 0
         if isinstance(searcher, Guided):  # the answers, and the regression on them
             columns = sum(2 if f.ordered else len(f.values) for f in self.schema.features if f.direction != "fixed")
-            learned = self.budget * (4 * len(self.schema.features) + 60) + 8 * columns**2
-        each = self.cost_model_.bytes_per_person(self.n_costs) + sets + cells + learned
+            learned = budget * (4 * len(self.schema.features) + 60) + 8 * columns**2
+        each = self.cost_model_.bytes_per_person(n_costs) + sets + cells + learned
         return max(1, int(_CHUNK_BYTES // each))
 
     def _check_settings(self) -> None:

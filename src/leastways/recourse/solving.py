@@ -67,15 +67,15 @@ class Solving:
         below = recourse.satisfied_below if recourse.objective == "satisfaction" else None
         told = [self.crowd.preferences[row] for row in rows]
         samples = recourse.cost_model_.sample(
-            judge.people, self.keys[rows], recourse.n_costs, told, recourse.uncovered_cost, below, room
+            judge.people, self.keys[rows], int(recourse.n_costs), told, recourse.uncovered_cost, below, room
         )
         stuck = samples.tables.allowed.sum(axis=1) <= len(recourse.schema.features)  # own values only
         problem = Problem(
             samples=samples,
             people=judge.people,
             keys=stream(self.keys[rows], "search"),
-            n_options=recourse.n_options,
-            budget=recourse.budget - 1,  # the person's own row is spent
+            n_options=int(recourse.n_options),  # numpy's integers are taken too, and overflow
+            budget=int(recourse.budget) - 1,  # the person's own row is spent
             present=outcome.probability[rows],
             threshold=recourse.threshold,
             first=self._first_states(judge.people, samples),

@@ -85,6 +85,12 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     if all(isinstance(value, date) for value in known):
         raise _dates(name)
     values = _plain_values(name, known)
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if pd.api.types.is_object_dtype(dtype) and numbers:
+        raise SchemaError(
+            f"column {name!r} holds numbers, but as objects, so their order would be lost. Turn it into numbers: "
+            ".infer_objects(); or, if they are mere names, into categories: .astype('category')."
+        )
     # one text alone may be a label that looks like a date; nobody can change it
     if len(values) > 1 and all(isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in values):
         raise _dates(name)
