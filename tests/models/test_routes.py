@@ -167,6 +167,11 @@ def test_forests_that_grew_or_were_fitted_again() -> None:
     forest.estimators_[:] = other.estimators_  # the same list, with other trees
     assert forest_trees(forest) is not before
     check(forest, schema)
+    before = forest_trees(forest)
+    for tree in forest.estimators_:  # the same trees, fitted again
+        tree.fit(TRAIN[NUMBERS].to_numpy(np.float32), 1 - Y)
+    assert forest_trees(forest) is not before
+    check(forest, schema)
 
 
 def test_boosted_trees_with_categories_go_the_usual_way() -> None:

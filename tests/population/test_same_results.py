@@ -20,6 +20,7 @@ from leastways.population import driver, read_plans, worker
 from leastways.population.crews import Threads
 from leastways.population.driver import Driver
 from leastways.population.folder import RunFolder, read_manifest
+from leastways.population.kinds import _KEYS, _hashes
 from tests.population.crowd import events, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import chance
 
@@ -295,3 +296,12 @@ def test_settings_that_cannot_be(source: Path, tmp_path: Path) -> None:
             run(fitted(), source, tmp_path / "out", **wrong)
     assert not (tmp_path / "out").exists()
     assert "begun" not in events(tmp_path) if (tmp_path / "log.jsonl").exists() else True
+
+
+def test_the_two_hashes_of_a_kind_are_two() -> None:
+    """Else a collision in one is one in both. And zero is one number, whatever its sign."""
+    numbers = pd.Series([0.0, -0.0, 1.5, 2.0])
+    one, other = (_hashes(numbers, key) for key in _KEYS)
+    assert (one != other).all()
+    assert one[0] == one[1]
+    assert (_hashes(numbers.astype(object), _KEYS[0]) == one).all()

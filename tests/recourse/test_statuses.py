@@ -290,3 +290,5 @@ def test_categories_of_many_values_make_chunks_smaller() -> None:
     sizes = [Recourse(chance, Schema.infer(f), budget=20, n_costs=50).fit(f)._chunk_size() for f in (few, frame)]
     assert sizes[1] * 8 * 800**2 < 110 * 2**20
     assert sizes[0] > 10 * sizes[1]
+    fixed = Schema.infer(frame).update({name: {"direction": "fixed"} for name in "abc"})  # nothing is learned of them
+    assert Recourse(chance, fixed, budget=20, n_costs=50).fit(frame)._chunk_size() > 8 * sizes[1]

@@ -142,6 +142,7 @@ def test_a_target_that_no_row_gets() -> None:
         (lambda frame: np.arange(len(frame)) / len(frame), "order of rows"),
         (lambda frame: np.where(frame.index < 20, 0.2, 0.8), "index"),
         (lambda frame: frame["a"].to_numpy() * np.nan, "finite"),
+        (lambda frame: np.full(len(frame), 1 + 5e-7), "must lie in"),
     ],
 )
 def test_bad_models_are_caught(model: Any, text: str) -> None:
