@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leastways import Preferences, Recourse, RecoursePlans, Schema, evaluate, simulate_people
 from leastways.errors import DataError, PreferenceError, SettingError
-from leastways.metrics import SimulatedPeople, evaluate_people
+from leastways.metrics import SimulatedPeople, evaluate_people, measures
+from leastways.metrics.states import as_numbers
+from tests.recourse import bank
 
 TRAIN = pd.DataFrame({"hours": [0, 10], "debt": [0.0, 4.0], "job": ["a", "b"]})
 SCHEMA = Schema.infer(TRAIN).update(debt={"grid": [0.0, 1.0, 2.0, 3.0, 4.0]})
@@ -278,3 +282,23 @@ def test_scores_given_for_what_a_person_lacks_stay_whole() -> None:
     truth = simulate_people(people, schema, train, preferences=given)
     assert truth.preferences["w"].scores == given.scores  # else they would not sum to 1
     truth.preferences["w"].check(schema)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), n_options=st.integers(1, 6))
+def test_distances_of_everybody_are_those_of_each(seed: int, n_options: int) -> None:
+    """All at once against one person at a time, with options that stand there twice and people without any."""
+    draw = np.random.default_rng(seed)
+    rec = bank.recourse(method="random", n_options=n_options, budget=8, n_costs=5, random_state=seed)
+    found = rec.recommend(bank.TRAIN.sample(25, random_state=seed % 1000))
+    options = found.options.iloc[draw.integers(0, len(found.options), 2 * len(found.options))].reset_index(drop=True)
+    plans = RecoursePlans(found.schema, found.people, found.summary, options, found.failed_rows, found.settings)
+    truth = simulate_people(found.people, bank.SCHEMA, bank.TRAIN, random_state=seed)
+    table, span = evaluate_people(plans, truth), truth.samples.tables.span
+    numbers, states = as_numbers(bank.SCHEMA, options), as_numbers(bank.SCHEMA, found.people)
+    for person, row in table.iterrows():
+        mine = np.unique(numbers[(options["person"] == person).to_numpy()], axis=0)
+        state = states[found.people.index.get_loc(person)]
+        slow = [measures.diversity(mine, span), measures.proximity(state, mine, span), measures.sparsity(state, mine)]
+        assert row[["diversity", "proximity", "sparsity"]].astype(float).tolist() == pytest.approx(slow, nan_ok=True)
+        assert row["validity"] == measures.validity(len(mine), n_options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leastways.costs.distribution import check_number
 from leastways.errors import DataError, SettingError
@@ -11,6 +12,9 @@ from leastways.metrics import measures
 from leastways.metrics.people import SimulatedPeople
 from leastways.metrics.states import as_numbers
 from leastways.plans import NOT_SEARCHED, RecoursePlans
+
+Numbers = NDArray[np.float64]
+_AT_ONCE = 1000  # people whose distances are in memory together
 
 
 def evaluate(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0) -> pd.DataFrame:
@@ -45,26 +49,38 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
     # What is missing stays so in every option: any number will do for it, as long as it is the same.
     present, options = (np.nan_to_num(as_numbers(plans.schema, x), nan=0.0) for x in (plans.people, plans.options))
     places = plans.summary.index.get_indexer(pd.Index(plans.options["person"]))
-    order = np.argsort(places, kind="stable")
-    bounds = np.searchsorted(places[order], np.arange(len(plans) + 1))
-    span = truth.samples.tables.span
-    wanted = int(plans.settings["n_options"])
-    records = []
-    for p in np.flatnonzero(judged):
-        mine, state = np.unique(options[order[bounds[p] : bounds[p + 1]]], axis=0), present[p]
-        records.append(
-            (
-                min_costs[p],
-                min_costs[p] < k,
-                measures.diversity(mine, span),
-                measures.proximity(state, mine, span),
-                measures.sparsity(state, mine),
-                measures.validity(len(mine), wanted),
-            )
-        )
-    columns = ["min_cost", "satisfied", "diversity", "proximity", "sparsity", "validity"]
-    table = np.array(records, dtype=np.float64).reshape(-1, len(columns))
-    return pd.DataFrame(table, plans.summary.index[judged], columns).astype({"satisfied": bool})
+    different = np.unique(np.column_stack([places, options]), axis=0)  # by person
+    n = np.bincount(different[:, 0].astype(np.intp), minlength=len(plans))
+    table = pd.DataFrame(
+        {
+            "min_cost": min_costs,
+            "satisfied": min_costs < k,
+            **_distances(present, different[:, 1:], n, truth.samples.tables.span),
+            "validity": n / int(plans.settings["n_options"]),
+        },
+        index=plans.summary.index,
+    )
+    return table[judged]
+
+
+def _distances(present: Numbers, options: Numbers, n: NDArray[np.intp], span: Numbers) -> dict[str, Numbers]:
+    """Return `measures.diversity`, `proximity` and `sparsity` of each person, of all with as many options at once.
+
+    `options` has each person's n options one after the other.
+    """
+    ends = np.cumsum(n)
+    out = {name: np.full(len(n), np.nan) for name in ("diversity", "proximity", "sparsity")}
+    for size in np.unique(n[n > 0]).tolist():
+        first, second = np.triu_indices(size, k=1)
+        everyone = np.flatnonzero(n == size)
+        for people in np.split(everyone, range(_AT_ONCE, len(everyone), _AT_ONCE)):
+            mine, state = options[(ends - n)[people, None] + np.arange(size)], present[people, None]
+            out["proximity"][people] = 1.0 - measures.feature_distances(mine, state, span).mean(axis=(1, 2))
+            out["sparsity"][people] = 1.0 - (mine != state).mean(axis=(1, 2))
+            if size > 1:
+                pairs = measures.feature_distances(mine[:, first], mine[:, second], span)
+                out["diversity"][people] = pairs.mean(axis=(1, 2))
+    return out
 
 
 def _check(plans: object, truth: object, k: object) -> None:
