@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from leastways._reading import json_of, read_json, yaml_of
+from leastways._reading import json_of, read_json
+from leastways._reading_yaml import yaml_of
 from leastways.audit import Audit
 from leastways.cli.wishes import read_profiles
 from leastways.datasets.network import PaperNetwork

@@ -18,6 +18,7 @@ ROOMS = (
     "_extras",
     "_files",
     "_reading",
+    "_reading_yaml",
     "rng",
     "kernels",
     "schema",

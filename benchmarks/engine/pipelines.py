@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.datasets import Dataset
+from leastways.models import as_model
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
     "adult": lw.datasets.load_adult,
@@ -31,7 +32,7 @@ class Bank:
 
     def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the chance of a yes."""
-        return np.asarray(self.model.predict_proba(frame)[:, 1], dtype=np.float64)
+        return as_model(self.model, 1).probability(frame.copy())
 
 
 @cache
@@ -40,7 +41,20 @@ def bank(data_name: str, model_name: str) -> Bank:
     data = LOADERS[data_name]()
     model = _pipeline(data, model_name).fit(data.X, (data.y == data.favourable).astype(int))
     refused = data.people[model.predict(data.people) == 0]
-    return Bank(data, data.schema(), model, refused)
+    return Bank(data, data.schema(), _in_torch(model) if model_name == "torch network" else model, refused)
+
+
+def _in_torch(pipeline: Any) -> lw.TorchModel:
+    """Return a fitted perceptron with its encoder as a torch module."""
+    import torch
+
+    perceptron = pipeline[-1]
+    layers: list[Any] = []
+    for weights, bias in zip(perceptron.coefs_, perceptron.intercepts_, strict=True):
+        layer = torch.nn.Linear(*weights.shape)
+        layer.weight.data, layer.bias.data = torch.tensor(weights.T).float(), torch.tensor(bias).float()
+        layers += [layer, torch.nn.ReLU()]
+    return lw.TorchModel(torch.nn.Sequential(*layers[:-1]), pipeline[:-1])
 
 
 def _pipeline(data: Dataset, name: str) -> Any:
@@ -56,11 +70,14 @@ def _pipeline(data: Dataset, name: str) -> Any:
 def _estimator(name: str) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
 
     if name == "logistic regression":
         return LogisticRegression(max_iter=1000)
     if name == "random forest":
         return RandomForestClassifier(100, random_state=0, n_jobs=1)
+    if name == "torch network":
+        return MLPClassifier((20,), early_stopping=True, random_state=0)
     if name == "gradient boosting":
         return HistGradientBoostingClassifier(random_state=0)
     from xgboost import XGBClassifier

@@ -1,7 +1,7 @@
-"""A user's JSON and YAML: nesting without end, or a key that stands twice, is a fault of the file as any other is.
+"""A user's JSON: nesting without end, or a key that stands twice, is a fault of the file as any other is.
 
-Python's readers answer the first with a RecursionError, which nobody expects of a file, and of the second silently take
-the last value.
+Python's reader answers the first with a RecursionError, which nobody expects of a file, and of the second silently
+takes the last value.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from leastways.errors import DataError
 
-_TOO_DEEP = "it is nested too deeply"
+TOO_DEEP = "it is nested too deeply"
 
 
 def json_of(text: str | bytes) -> Any:
@@ -23,7 +21,7 @@ def json_of(text: str | bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_each_key_once)
     except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+        raise ValueError(TOO_DEEP) from None
 
 
 def read_json(path: Path, what: str = "") -> Any:
@@ -34,29 +32,8 @@ def read_json(path: Path, what: str = "") -> Any:
         raise DataError(f"cannot read {what + ' from ' if what else ''}{str(path)!r}: {error}") from error
 
 
-def yaml_of(text: str) -> Any:
-    """Return what a YAML text says, plain values only; ValueError says what is wrong with it."""
-    try:
-        return yaml.load(text, Loader=_Reader)  # a SafeLoader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-
-
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError(f"the key {Counter(key for key, _ in pairs).most_common(1)[0][0]!r} stands twice")
     return found
-
-
-class _Reader(yaml.SafeLoader):
-    """Refuses a key that stands twice, where plain YAML would silently take the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        twice = [k for k in keys if keys.count(k) > 1]
-        if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
-        return super().construct_mapping(node, deep)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from leastways._reading import yaml_of
+from leastways._reading_yaml import yaml_of
 from leastways.errors import SchemaError, nearest
 from leastways.schema.feature import Feature
 from leastways.schema.grids import MAX_POINTS, number_grid

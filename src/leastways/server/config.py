@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from leastways._reading import yaml_of
+from leastways._reading_yaml import yaml_of
 from leastways.errors import SettingError, nearest
 from leastways.models.loading import MODEL_FILES
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from leastways._reading import yaml_of
+from leastways._reading_yaml import yaml_of
 from leastways.errors import SettingError, listed, nearest
 
 FOLDER = Path(__file__).parent / "texts"

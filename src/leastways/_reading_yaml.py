@@ -1,0 +1,30 @@
+"""A user's YAML, held to the same as JSON; apart from it, because the library takes time to load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from leastways._reading import TOO_DEEP
+
+
+def yaml_of(text: str) -> Any:
+    """Return what a YAML text says, plain values only; ValueError says what is wrong with it."""
+    try:
+        return yaml.load(text, Loader=_Reader)  # a SafeLoader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+
+
+class _Reader(yaml.SafeLoader):
+    """Refuses a key that stands twice, where plain YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        twice = [k for k in keys if keys.count(k) > 1]
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
