@@ -18,6 +18,7 @@ from leastways.server.pages.wishes import (
     Wishes,
     changeable,
     from_preferences,
+    possible,
     reachable,
     read_form,
     to_preferences,
@@ -247,3 +248,13 @@ def test_no_form_breaks_it(sent: dict[str, list[str]]) -> None:
         told = to_preferences(SCHEMA, STATE, wishes)
         if told is not None:
             told.check(SCHEMA)
+
+
+def test_limits_are_of_where_this_person_can_go() -> None:
+    upwards = SCHEMA.update(savings={"direction": "up"})
+    for high, kinds in (("600", ["no_value"]), ("700", []), ("900", [])):  # 700 is what they have
+        _, problems = read_form(upwards, STATE, form(savings__high=high))
+        assert [problem.kind for problem in problems] == kinds, high
+    assert read_form(SCHEMA, STATE, form(savings__high="600"))[1] == []
+    assert possible(upwards.by_name["savings"], 700.0)[0] == 700.0
+    assert min(possible(upwards.by_name["savings"], 700.0)) == 700.0

@@ -11,7 +11,7 @@ from leastways.plans import RecourseOption, RecoursePlan
 from leastways.schema import Schema
 from leastways.server.pages.texts import Catalogue
 from leastways.server.pages.ways import Way, ways
-from leastways.server.pages.wishes import Problem, Wishes, changeable
+from leastways.server.pages.wishes import Problem, Wishes, changeable, possible
 from leastways.server.pages.words import ChangeView, Words
 
 _EFFORT = ((0.1, "small"), (0.3, "moderate"), (0.6, "large"))  # cost below -> word; above all of them: very large
@@ -125,7 +125,7 @@ def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
         options=options,
         compared=_compared(words, plan.state, [way.option for way in offered]),
         miss=None if options or told.all_closed else _miss(words, told),
-        problems=tuple(_problem(words, problem) for problem in told.problems),
+        problems=tuple(_problem(words, problem, plan.state) for problem in told.problems),
         **_chosen(words, told),
     )
 
@@ -234,10 +234,11 @@ def _miss(words: Words, told: Told) -> Miss | None:
     return Miss(changes, _score(words.texts, nearest.probability, told.threshold, "nothing.miss_score", accepted=False))
 
 
-def _problem(words: Words, problem: Problem) -> tuple[str, str]:
+def _problem(words: Words, problem: Problem, state: Mapping[str, Any]) -> tuple[str, str]:
     feature = words.schema.by_name[problem.feature]
     place = f"f{words.schema.position(feature.name)}"
-    low, high = (words.value(feature, feature.values[end]) for end in (0, -1))
+    values = possible(feature, state[feature.name])
+    low, high = (words.value(feature, end) for end in (min(values), max(values)))
     return place, words.texts(f"problem.{problem.kind}", label=words.label(feature), low=low, high=high)
 
 

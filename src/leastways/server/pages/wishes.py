@@ -95,6 +95,11 @@ def reachable(feature: Feature, present: Any) -> list[Any]:
     return [value for value in there if value not in feature.never]
 
 
+def possible(feature: Feature, present: Any) -> list[Any]:
+    """List the values that a person at this value may have: theirs, and those that they could move to."""
+    return [present, *reachable(feature, present)]
+
+
 def changeable(schema: Schema, state: Mapping[str, Any]) -> list[Feature]:
     """List the features in which a person in this state has anywhere to go."""
     return [f for f in schema.features if reachable(f, state[f.name])]
@@ -125,7 +130,7 @@ def _read_wish(
     if not feature.numeric:
         return Wish(locked, ease, accepted=_read_accepted(feature, present, place, form)), None
     low, high = (_read_number(form.get(f"{place}-{end}", ())) for end in ("low", "high"))
-    fault = _range_fault(feature, low, high)
+    fault = _range_fault(feature, present, low, high)
     if fault is not None and Wish(locked, ease).closed:
         return Wish(locked, ease), None  # limits of what stays as it is say nothing, and their fields are out of sight
     if fault is not None:
@@ -166,15 +171,15 @@ def _read_number(sent: Sequence[str]) -> float | None:
 
 
 def _range_fault(
-    feature: Feature, low: float | None, high: float | None
+    feature: Feature, present: Any, low: float | None, high: float | None
 ) -> Literal["not_a_number", "crossed", "no_value"] | None:
     bounds = (-math.inf if low is None else low, math.inf if high is None else high)
     if any(math.isnan(bound) for bound in bounds):
         return "not_a_number"
     if bounds[0] > bounds[1]:
         return "crossed"
-    inside = (feature.array >= feature.as_held(bounds[0])) & (feature.array <= feature.as_held(bounds[1]))
-    return None if inside.any() else "no_value"
+    least, most = (feature.as_held(bound) for bound in bounds)
+    return None if any(least <= value <= most for value in possible(feature, present)) else "no_value"
 
 
 def to_preferences(
