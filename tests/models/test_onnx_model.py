@@ -282,3 +282,23 @@ def test_settings() -> None:
         OnnxModel(gemm("n"), output="proba")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="encoder"):
         OnnxModel(gemm("n"), encoder=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("zipmap", [True, False])
+@pytest.mark.parametrize("names", [(0, 1), ("no", "yes")])
+def test_ties_are_what_the_label_says(zipmap: bool, names: tuple[Any, Any]) -> None:
+    """With an even number of trees; and in single precision ten tenths do not make one."""
+    labels = np.array(names)[yes(FRAME)]
+    given = FRAME[NUMBERS].to_numpy(np.float32)
+    forest = RandomForestClassifier(10, random_state=0).fit(given[:40], labels[:40])
+    content = export(forest, tensor(FRAME[NUMBERS]), zipmap)
+    session = OnnxModel(content).session()
+    said = session.run([session.get_outputs()[0].name], {session.get_inputs()[0].name: given})[0]
+    assert (np.abs(forest.predict_proba(given)[:, 1] - 0.5) < 1e-6).sum() > 3
+    for target in names:
+        bound = as_model(OnnxModel(content), target)
+        accepted = bound.probability(FRAME[NUMBERS].copy()) >= 0.5
+        assert not (accepted & (said != target)).any()
+        assert (np.abs(bound.probability(FRAME[NUMBERS].copy()) - 0.5) < 1e-5).any()
+    lower = as_model(OnnxModel(content), names[1], threshold=0.4).probability(FRAME[NUMBERS].copy())
+    np.testing.assert_allclose(lower, forest.predict_proba(given)[:, 1], atol=1e-5)

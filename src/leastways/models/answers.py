@@ -18,6 +18,8 @@ from leastways.models.labels_seen import LabelsSeen
 
 TOLERANCE = 1e-9
 """How far outside [0, 1] a float64 probability may lie and still count as rounding."""
+BELOW_HALF = float(np.nextafter(0.5, 0.0))
+"""What a tie at one half is given as where the model itself calls it a no."""
 _FLOAT_KINDS = {"floating", "mixed-integer-float", "decimal"}
 
 

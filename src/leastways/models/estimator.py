@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 
 from leastways.errors import ModelError, SettingError, plain
-from leastways.models.answers import as_probabilities, as_series, describe, read_answer
+from leastways.models.answers import BELOW_HALF, as_probabilities, as_series, describe, read_answer
 from leastways.models.base import FloatArray, Model, Split
 from leastways.models.frames import columns_as_fitted, quiet_about_names
 from leastways.models.labels import column_of, label_matches
 from leastways.models.labels_seen import LabelsSeen
 from leastways.models.routes import Route, method_routes, probability_routes
 from leastways.models.stages import Stages
-
-_BELOW_HALF = float(np.nextafter(0.5, 0.0))
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class ProbabilityEstimator:
         if not self.first_wins:
             return values
         lost = (values == 0.5) & (table[:, :column] == 0.5).any(axis=1)
-        return np.where(lost, _BELOW_HALF, values)
+        return np.where(lost, BELOW_HALF, values)
 
 
 @dataclass(frozen=True)

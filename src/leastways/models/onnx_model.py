@@ -13,7 +13,7 @@ import pandas as pd
 
 from leastways._extras import require
 from leastways.errors import ModelError, SettingError, listed
-from leastways.models.answers import as_series
+from leastways.models.answers import BELOW_HALF, as_series
 from leastways.models.base import FloatArray, Model, Split, Unbound
 from leastways.models.frames import Encoder, check_encoder
 from leastways.models.labels import column_of, label_matches
@@ -23,6 +23,7 @@ from leastways.models.onnx_ports import Port, check_inputs, feed
 from leastways.models.scores import check_output, read_scores
 
 _FLOATS = ("float", "double", "float16")
+_ROUNDING = 1e-6  # of single precision, in which a sum of ten tenths is not one
 
 
 class OnnxModel(Unbound):
@@ -53,6 +54,7 @@ class OnnxModel(Unbound):
         self.encoder = encoder
         self.classes = classes_of(self.content) if classes is None else tuple(classes)
         self.output = output
+        self._named_by_the_graph = classes is None and self.classes is not None
         self._session: Any = None
 
     def bind(self, target: object, threshold: float) -> Model:
@@ -62,7 +64,7 @@ class OnnxModel(Unbound):
         choose_output([Port.of(a) for a in session.get_outputs()])
         if self.classes is not None:
             column_of(target, self.classes, "the model")
-        return BoundOnnx(self, target)
+        return BoundOnnx(self, target, labels_decide=threshold == 0.5 and self._named_by_the_graph)
 
     def session(self) -> Any:
         """Return the inference session, made on first use in each process."""
@@ -96,10 +98,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class BoundOnnx:
-    """An `OnnxModel` asked for one class."""
+    """An `OnnxModel` asked for one class. With `labels_decide`, a tie at one half is what the graph's label says."""
 
     model: OnnxModel
     target: object
+    labels_decide: bool
     seen: LabelsSeen = field(default_factory=LabelsSeen, repr=False, compare=False)
 
     @property
@@ -132,12 +135,20 @@ class BoundOnnx:
         wanted = [choice.answer.name] + ([choice.labels.name] if choice.labels else [])
         answer, *labels = session.run(wanted, inputs)
         if choice.kind == "map":
-            return self._from_map(answer, rows)
+            return self._as_labelled(self._from_map(answer, rows), labels, rows)
         if choice.kind == "labels":
             return label_matches(_flat(answer, rows), self.target, "the ONNX model", self.seen)
         if labels and model.classes is None:
             _check_column_numbers(labels[0], answer.shape[1] if answer.ndim == 2 else 2)
-        return read_scores(answer, self.target, model.classes, model.output == "logits", rows)
+        values = read_scores(answer, self.target, model.classes, model.output == "logits", rows)
+        return self._as_labelled(values, labels, rows)
+
+    def _as_labelled(self, values: FloatArray, labels: Sequence[Any], rows: int) -> FloatArray:
+        tied = np.abs(values - 0.5) <= _ROUNDING
+        if not (self.labels_decide and labels and tied.any()):
+            return values
+        lost = tied & (label_matches(_flat(labels[0], rows), self.target, "the ONNX model", self.seen) == 0.0)
+        return np.where(lost, np.minimum(values, BELOW_HALF), values)
 
     def _from_map(self, answer: list[dict[object, float]], rows: int) -> FloatArray:
         """Read a ZipMap: a dict of label -> probability for each row."""
@@ -155,7 +166,7 @@ def choose_output(outputs: list[Port]) -> Choice:
     discrete = [port for port in tensors if port.element not in _FLOATS]
     labels = _only(discrete) or _only([port for port in named if port in discrete])
     if maps := [port for port in outputs if port.type.startswith("seq(map(")]:
-        return Choice(maps[0], "map", None)
+        return Choice(maps[0], "map", labels)
     floats = [port for port in tensors if port.element in _FLOATS]
     scores = _only(floats) or _only([port for port in floats if "prob" in port.name.lower()])
     # skl2onnx gives a margin classifier (LinearSVC) labels beside one column of raw margins: no probability.
