@@ -77,3 +77,9 @@ def test_a_spoiled_line_of_a_journal_is_passed_over(tmp_path: Path) -> None:
     )
     (tmp_path / "journal.jsonl").write_text(DEEP + '\n{"number": 0, "people": 4}\n')
     assert people_done(tmp_path) == (4, 9)
+
+
+@pytest.mark.parametrize("text", ["a: !!bool maybe", "a: !!timestamp x", "a: !!int ''"])
+def test_tags_that_do_not_fit_are_faults_of_the_file(text: str) -> None:
+    with pytest.raises(ValueError, match="not of the type that its tag says"):
+        yaml_of(text)

@@ -15,6 +15,8 @@ def yaml_of(text: str) -> Any:
         return yaml.load(text, Loader=_Reader)  # a SafeLoader
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
+    except (AttributeError, IndexError, KeyError, TypeError) as error:  # PyYAML's own, for `!!int ''` and the like
+        raise ValueError(f"a value is not of the type that its tag says: {error}") from error
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
 

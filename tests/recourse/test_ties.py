@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import leastways as lw
 from leastways.models import as_model
@@ -50,6 +52,44 @@ def test_the_class_that_comes_first_wins_its_ties() -> None:
     plans = lw.Recourse(model, SCHEMA, target=0, n_options=2, budget=60, n_costs=40).fit(TRAIN).recommend(PEOPLE)
     accepted = (plans.summary["status"] == "already_positive").to_numpy()
     np.testing.assert_array_equal(accepted, model.predict(PEOPLE) == 0)
+
+
+@pytest.mark.parametrize("ours", [0, 1])
+def test_rounding_does_not_hide_a_tie(ours: int) -> None:
+    """Sums of tenths: 0.5 against 0.5000000000000001 is a tie that one of them wins."""
+    up = np.nextafter(0.5, 1)
+
+    class Rounded:
+        classes_ = (0, 1)
+
+        def predict_proba(self, frame: pd.DataFrame) -> Any:
+            return np.array([[0.5, up], [up, 0.5], [0.5, 0.5], [up, up]])
+
+        def predict(self, frame: pd.DataFrame) -> Any:
+            return self.predict_proba(frame).argmax(axis=1)
+
+    said = as_model(Rounded(), ours).probability(PEOPLE.head(4).copy()) >= 0.5
+    np.testing.assert_array_equal(said, Rounded().predict(PEOPLE.head(4)) == ours)
+
+
+@pytest.mark.parametrize("ours", [0, 1])
+@pytest.mark.parametrize(
+    "final",
+    [
+        GradientBoostingClassifier(n_estimators=1, max_depth=1, init="zero", learning_rate=1.0),
+        FixedThresholdClassifier(DecisionTreeClassifier(max_depth=1), threshold=0.5, response_method="predict_proba"),
+        DecisionTreeClassifier(max_depth=1),
+    ],
+    ids=lambda final: type(final).__name__,
+)
+def test_whoever_wins_ties(final: Any, ours: int) -> None:
+    frame = pd.DataFrame({"a": [0, 0, 1, 1, 1, 1], "b": [0, 1, 0, 1, 0, 1]})
+    model = final.fit(frame, [0, 1, 0, 1, 0, 1])  # nothing can be told from a, and of b it learns all or nothing
+    tied = clone(final).fit(frame[["a"]], [0, 1, 0, 1, 0, 1])
+    for one, rows in ((model, frame), (tied, frame[["a"]])):
+        said = as_model(one, ours).probability(rows.copy()) >= 0.5
+        np.testing.assert_array_equal(said, one.predict(rows) == ours)
+    assert (tied.predict_proba(frame[["a"]]) == 0.5).all()
 
 
 def test_a_tie_counts_as_it_is_where_predict_does_not_decide() -> None:

@@ -154,12 +154,12 @@ def test_decimals_of_arrow() -> None:
         Feature("x", "real", (1.0,), dtype="decimal128(10, 2)[pyarrow]")
 
 
-@pytest.mark.parametrize("values", [[3, 1, 2], [1, 2.0, 3], [1.5, None, 2.5]])
+@pytest.mark.parametrize("values", [[3, 1, 2], [1, 2.0, 3], [1.5, None, 2.5], [1, pd.NA, 3]])
 def test_numbers_kept_as_objects_are_not_taken_for_names(values: list[Any]) -> None:
     """Databases hand them out so; as names they would have no order, and a cost at random."""
     column = pd.Series(values, dtype=object)
-    with pytest.raises(SchemaError, match=r"column 'x' holds numbers, but as objects.*infer_objects.*'category'"):
+    with pytest.raises(SchemaError, match=r"column 'x' holds numbers, but as objects.*to_numeric.*'category'"):
         Schema.infer(pd.DataFrame({"x": column}))
-    assert Schema.infer(pd.DataFrame({"x": column.infer_objects()})).features[0].numeric
+    assert Schema.infer(pd.DataFrame({"x": pd.to_numeric(column)})).features[0].numeric
     assert Schema.infer(pd.DataFrame({"x": column.astype("category")})).features[0].kind == "category"
     assert Schema.infer(pd.DataFrame({"x": pd.Series([1, "a"], dtype=object)})).features[0].kind == "category"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,11 +97,23 @@ def test_a_few_texts_among_numbers_do_not_spoil_an_attribute(shop: Path, recours
         audit = service.audit("band:10", **QUICK)
         sizes = audit.by_group["people"].xs("band", level="grouping").to_dict()
         assert sizes == {"below 10": 14, "10 and above": 18, "not stated": 2}
-        told = "band: 1 of 33 people have no number where the others have one ('n/a'); they count as not stated."
+        told = "band: 1 of 33 people have no number where the others have one; they count as not stated."
         assert told in audit.warnings
         service.answer([Applicant(row, groups={"band": "old"}) for row in rows[34:40]])
         with pytest.raises(LeastwaysError, match="does not hold numbers"):  # no mistake any more, but another attribute
             service.audit("band:10", **QUICK)
+
+
+def test_what_somebody_wrote_by_mistake_is_not_repeated(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+    with serve(shop, recourse, database=str(tmp_path / "d.db"), groups=["note", "band"]) as service:
+        rows = many(16)
+        said: list[dict[str, Any]] = [{"note": 1, "band": i % 2} for i in range(16)]
+        said[0] = {"note": "Jane Doe", "band": "1"}  # a text that reads as a number is one
+        service.answer([Applicant(row, groups=groups) for row, groups in zip(rows, said, strict=True)])
+        assert "Jane" not in service.audit("sex", **QUICK).to_json()
+        audit = service.audit(["note", "band"], **QUICK)
+        assert "Jane" not in audit.to_json()
+        assert audit.by_group["people"].xs("band", level="grouping").to_dict() == {"0": 7, "1": 9}
 
 
 def test_an_empty_text_is_no_group(lite: Service) -> None:

@@ -84,9 +84,10 @@ def test_a_public_url_that_links_cannot_begin_with(shop: Path, url: str) -> None
     assert "https://recourse.example.org," in str(error.value)
 
 
-def test_a_password_in_a_public_url_is_not_repeated(shop: Path) -> None:
-    with pytest.raises(SettingError, match=r"//\*\*\*@recourse\.example\.org") as error:
-        read_config(shop, public_url="https://desk:s3cret@recourse.example.org")
+@pytest.mark.parametrize("start", ["https://", "https:/", ""])
+def test_a_password_in_a_public_url_is_not_repeated(shop: Path, start: str) -> None:
+    with pytest.raises(SettingError, match=rf"{start}\*\*\*@recourse\.example\.org") as error:
+        read_config(shop, public_url=f"{start}desk:s3cret@recourse.example.org")
     assert "s3cret" not in str(error.value)
 
 

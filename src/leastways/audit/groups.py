@@ -195,7 +195,7 @@ def _by_value(name: str, column: pd.Series[Any], order: list[Any] | None) -> Gro
     texts = [NOT_STATED if gone else _text(value) for value, gone in zip(values, missing, strict=True)]
     given = {text: value for text, value, gone in zip(texts, values, missing, strict=True) if not gone}
     if order is None:
-        numbers = all(isinstance(plain(value), int | float) for value in given.values())
+        numbers = all(isinstance(plain(value), int | float) for value in column[~missing].tolist())
         rising = sorted(given, key=lambda text: plain(given[text])) if numbers else sorted(given)
     else:
         rising = [*(_text(value) for value in order), *sorted(given)]

@@ -14,7 +14,7 @@ from leastways.metrics.states import as_numbers
 from leastways.plans import NOT_SEARCHED, RecoursePlans
 
 Numbers = NDArray[np.float64]
-_AT_ONCE = 1000  # people whose distances are in memory together
+_CELLS = 50_000  # distances in memory at once: few enough to stay in the cache
 
 
 def evaluate(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0) -> pd.DataFrame:
@@ -73,7 +73,8 @@ def _distances(present: Numbers, options: Numbers, n: NDArray[np.intp], span: Nu
     for size in np.unique(n[n > 0]).tolist():
         first, second = np.triu_indices(size, k=1)
         everyone = np.flatnonzero(n == size)
-        for people in np.split(everyone, range(_AT_ONCE, len(everyone), _AT_ONCE)):
+        at_once = max(1, _CELLS // (options.shape[1] * max(size, len(first))))
+        for people in np.split(everyone, range(at_once, len(everyone), at_once)):
             mine, state = options[(ends - n)[people, None] + np.arange(size)], present[people, None]
             out["proximity"][people] = 1.0 - measures.feature_distances(mine, state, span).mean(axis=(1, 2))
             out["sparsity"][people] = 1.0 - (mine != state).mean(axis=(1, 2))

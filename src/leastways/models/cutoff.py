@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import isnan, nan
-from typing import Any
+from typing import Any, Literal
 
 from leastways.errors import SettingError, plain
 from leastways.models.labels import same_label
 from leastways.models.stages import Stages
 
 _ROUNDING = 1e-9  # 1 - 0.7 is not 0.3
+Ties = Literal["as they are", "first wins", "last wins"]
 
 
 def cutoff_of(estimator: Any, target: object) -> float | None:
@@ -50,9 +51,22 @@ def check_cutoff(estimator: Any, target: object, threshold: float) -> None:
     )
 
 
-def highest_decides(estimator: Any, target: object, threshold: float) -> bool:
-    """Whether the threshold is that of a `predict` which gives the class with the highest probability."""
-    return threshold == 0.5 and callable(getattr(estimator, "predict", None)) and cutoff_of(estimator, target) is None
+def ties_of(estimator: Any, threshold: float) -> Ties:
+    """Say to which class `predict` gives a tie at one half, where that is the threshold.
+
+    The class with the highest probability is looked for from the first on; a cut-off says yes from itself on, and so
+    does scikit-learn's older gradient boosting with its scores.
+    """
+    if threshold != 0.5 or not callable(getattr(estimator, "predict", None)):
+        return "as they are"
+    final = Stages.of(estimator).final
+    if not callable(getattr(estimator, "predict_proba", None)) or not _has_cutoff(final):
+        return "last wins" if type(final).__name__ == "GradientBoostingClassifier" else "first wins"
+    second = final.classes_[1]
+    cutoff = cutoff_of(estimator, second)
+    if cutoff != 0.5:
+        return "as they are"
+    return "last wins" if same_label(_positive(final)[1] or second, second) else "first wins"
 
 
 def _has_cutoff(final: object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leastways.errors import SettingError
 from leastways.models.base import Model, Unbound
-from leastways.models.cutoff import check_cutoff, highest_decides
+from leastways.models.cutoff import check_cutoff, ties_of
 from leastways.models.estimator import adapt_estimator, check_estimator
 from leastways.models.function import FunctionModel
 
@@ -37,7 +37,7 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
         return answering
     if _predicts(model):
         check_cutoff(anything, target, threshold)
-        return adapt_estimator(anything, target, first_wins=highest_decides(anything, target, threshold))
+        return adapt_estimator(anything, target, ties_of(anything, threshold))
     return FunctionModel(anything, target)
 
 

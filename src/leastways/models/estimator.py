@@ -12,6 +12,7 @@ import pandas as pd
 from leastways.errors import ModelError, SettingError, plain
 from leastways.models.answers import BELOW_HALF, as_probabilities, as_series, describe, read_answer
 from leastways.models.base import FloatArray, Model, Split
+from leastways.models.cutoff import Ties
 from leastways.models.frames import columns_as_fitted, quiet_about_names
 from leastways.models.labels import column_of, label_matches
 from leastways.models.labels_seen import LabelsSeen
@@ -23,16 +24,17 @@ from leastways.models.stages import Stages
 class ProbabilityEstimator:
     """`predict_proba`, and the column of the target among `n_classes` (None: the target is the column).
 
-    Where `predict` is the class with the highest probability, a tie at one half goes to the class that comes first.
-    With `first_wins` a tie that the target loses is given as just below one half, so that no option is one that
-    `predict` refuses: searches end at the boundary, and an even number of trees puts many states right on it.
+    Where `predict` is the class with the highest probability, one of two classes gets a tie at one half: as a rule the
+    first. A tie that the target loses (to the last digit: 0.5 against 0.5000000000000001) is given as just below one
+    half, so that `predict` does not refuse options for being one: searches end at the boundary, and an even number of
+    trees puts many states right on it.
     """
 
     estimator: Any
     target: object
     column: int | None
     n_classes: int | None
-    first_wins: bool = False
+    ties: Ties = "as they are"
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Return the target's column of `predict_proba`."""
@@ -60,10 +62,12 @@ class ProbabilityEstimator:
         return self._without_lost_ties(as_probabilities(table[:, self.column], rows), table, self.column)
 
     def _without_lost_ties(self, values: FloatArray, table: Any, column: int) -> FloatArray:
-        if not self.first_wins:
+        if self.ties == "as they are":
             return values
-        lost = (values == 0.5) & (table[:, :column] == 0.5).any(axis=1)
-        return np.where(lost, BELOW_HALF, values)
+        others = np.delete(table, column, axis=1) if table.shape[1] > 2 else table[:, 1 - column][:, None]
+        first = np.arange(others.shape[1]) < column  # the others that come before the target
+        loses_to = (others > values[:, None]) | ((others == values[:, None]) & (first == (self.ties == "first wins")))
+        return np.where((values >= 0.5) & loses_to.any(axis=1), BELOW_HALF, values)
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,12 @@ class LabelEstimator:
         return label_matches(labels, self.target, _name(self.estimator), self.seen)
 
 
-def adapt_estimator(estimator: Any, target: object, first_wins: bool) -> Model:
+def adapt_estimator(estimator: Any, target: object, ties: Ties) -> Model:
     """Wrap an estimator that has been through `check_estimator`, for the class `target`."""
     classes = class_labels(estimator)
     column = None if classes is None else column_of(target, classes, _name(estimator))
     if callable(getattr(estimator, "predict_proba", None)):
-        return ProbabilityEstimator(estimator, target, column, None if classes is None else len(classes), first_wins)
+        return ProbabilityEstimator(estimator, target, column, None if classes is None else len(classes), ties)
     return LabelEstimator(estimator, target, LabelsSeen() if classes is None else None)
 
 

@@ -20,7 +20,8 @@ from leastways.plans import RecoursePlans
 from leastways.recourse.judging import Judging
 from leastways.recourse.people import People
 from leastways.rng import keys_of_rows, stream
-from leastways.schema import Encoded, Schema
+from leastways.schema import Encoded, Feature, Schema
+from leastways.schema.codec import category_codes
 from leastways.search import Background, Guided, Preparing, Questions, Searcher
 from leastways.search.distill import Distilled, distill
 
@@ -43,7 +44,7 @@ def learn_once(
         raise SettingError(
             f"distill={queries} is too few queries to learn a model from; give 100 or more, or 0 for none."
         )
-    crowd = People.check(cost_model.schema, _drawn_by_content(frame, seed, _ROWS), None)
+    crowd = People.check(cost_model.schema, _drawn_by_content(cost_model.schema, frame, seed, _ROWS), None)
     if not len(crowd.encoded):
         raise DataError("distill: no row of the table is within the schema, so there is nothing to learn from.")
     keys = keys_of_rows(crowd.encoded.content(), seed)
@@ -59,10 +60,19 @@ def learn_once(
     return distill(samples, ask, threshold, queries, seed)
 
 
-def _drawn_by_content(frame: pd.DataFrame, seed: int, n: int) -> pd.DataFrame:
-    """Return at most so many rows, drawn by what is in them: the order of a table is often an accident."""
-    contents = np.asarray(pd.util.hash_pandas_object(frame, index=False), np.uint64)
+def _drawn_by_content(schema: Schema, frame: pd.DataFrame, seed: int, n: int) -> pd.DataFrame:
+    """Return at most so many rows, drawn by the values in them: order and dtypes of a table are often an accident."""
+    values = pd.DataFrame({place: _values(f, frame[f.name]) for place, f in enumerate(schema.features)})
+    contents = np.asarray(pd.util.hash_pandas_object(values, index=False), np.uint64)
     return frame.iloc[np.argsort(stream(contents, f"distill {seed}"), kind="stable")[:n]]
+
+
+def _values(feature: Feature, column: pd.Series[Any]) -> NDArray[Any]:
+    """Return a column as numbers that are the same for the same values; what cannot be used may be any."""
+    if not feature.numeric:
+        return category_codes(feature, column)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    return feature.as_held(numbers) + 0.0  # no minus zero
 
 
 # What a method that has to be prepared may have read; changed after `fit`, it is prepared for something else.

@@ -89,7 +89,7 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     if pd.api.types.is_object_dtype(dtype) and numbers:
         raise SchemaError(
             f"column {name!r} holds numbers, but as objects, so their order would be lost. Turn it into numbers: "
-            ".infer_objects(); or, if they are mere names, into categories: .astype('category')."
+            "pd.to_numeric(column); or, if they are mere names, into categories: .astype('category')."
         )
     # one text alone may be a label that looks like a date; nobody can change it
     if len(values) > 1 and all(isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in values):

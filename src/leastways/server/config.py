@@ -215,7 +215,7 @@ def _address(text: str, where: str) -> str:
     except ValueError:  # a port that is no number, half of an IPv6 address
         fine = False
     if odd or not fine:
-        shown = re.sub("//.*@", "//***@", text)  # a password is not for a log
+        shown = re.sub("(?<=//).*@|^[^/]*@|(?<=:/)[^/].*@", "***@", text)  # a password is not for a log
         raise SettingError(
             f"{where}: public_url must be an http or https address with the name of a host, such as "
             f"https://recourse.example.org, and without user, query (?) or fragment (#), not {shown!r}."

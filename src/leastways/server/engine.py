@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,8 +136,10 @@ def cause_told(url: str) -> Iterator[None]:
         if cause is None or isinstance(cause, sqlite3.Error):  # SQLite's is told already
             raise
         first = (str(cause).strip().splitlines() or [""])[0]
-        password = make_url(url).password
-        raise StoreDown(f"{error}: {first.replace(str(password), '***') if password else first}") from error
+        parts = make_url(url)
+        for secret in filter(None, (parts.password, parts.query.get("password"))):
+            first = re.sub(rf"(?<!\w){re.escape(str(secret))}(?!\w)", "***", first)
+        raise StoreDown(f"{error}: {first}") from error
 
 
 def forget_log(engine: Engine) -> bool:

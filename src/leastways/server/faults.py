@@ -34,6 +34,10 @@ class NotReady(NotKnown):
     """The answer is promised, but its job has not come to it yet."""
 
 
+class Stuck(NotReady):
+    """The answer is promised, but its job has failed."""
+
+
 class Busy(LeastwaysError, RuntimeError):
     """More is waiting than may wait; `retry_after` says when to come back, in seconds."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from leastways.plans import RecoursePlan, RecoursePlans
 from leastways.schema import Schema
 from leastways.server.engine import reading
 from leastways.server.inputs import fits_schema, frame_of
-from leastways.server.plan_json import plan_from_text
+from leastways.server.plan_json import canonical, plan_from_text
 from leastways.server.tables import AnswerRow, OriginRow, PersonRow
 
 WHICH = ("first", "latest")
@@ -26,16 +26,24 @@ _FIGURES = ("covered", "emc", "satisfied", "queries", "probability", "reason")
 
 
 @dataclass(frozen=True)
-class Served:
-    """Plans of people who were answered, the attributes for the audit, and by what they were answered.
+class Made:
+    """On which day somebody came, and by what their answer was made: version, fingerprints and settings."""
 
-    Each origin has the number of its people, their first and last day, and what it was made by. `left_out` were
-    answered by an earlier schema and do not fit today's; `repeated` say the same of the same reference again.
+    day: str
+    origin: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Served:
+    """Plans of people who were answered, the attributes for the audit, and by what each of them was answered.
+
+    `left_out` were answered by an earlier schema and do not fit today's; `repeated` say the same of the same reference
+    again.
     """
 
     plans: RecoursePlans | None
     groups: pd.DataFrame
-    origins: list[dict[str, Any]]
+    made: Sequence[Made]
     left_out: int
     repeated: int
 
@@ -73,58 +81,65 @@ def served(
         query = query.where(PersonRow.created < until)
     with reading(engine) as session:
         rows: list[_Record] = [(person, plan, origin) for person, plan, origin in session.execute(query)]
-        single = _without_repeats(rows, which)
-        states = [json.loads(person.state) for person, _, _ in single]
-        plans = [plan_from_text(plan, p.id, state) for (p, plan, _), state in zip(single, states, strict=True)]
-        fit = [
-            origin.schema_print == schema_print or fits_schema(schema, [state, *(o.values for o in plan.options)])
-            for (_, _, origin), state, plan in zip(single, states, plans, strict=True)
-        ]
-        mine = [row for row, good in zip(single, fit, strict=True) if good]
-        origins = list(_origins(mine))
+        fitting = [row for row in rows if _fits(schema, schema_print, row)]
+        mine = _without_repeats(fitting, which)
+        states = [json.loads(person.state) for person, _, _ in mine]
+        plans = [plan_from_text(plan, p.id, state) for (p, plan, _), state in zip(mine, states, strict=True)]
         index: pd.Index[Any] = pd.Index([person.id for person, _, _ in mine], dtype=object)
         groups = pd.DataFrame([json.loads(person.groups) for person, _, _ in mine], index=index)
-    kept = [plan for plan, good in zip(plans, fit, strict=True) if good]
-    together = as_plans(schema, kept, _common([one["settings"] for one in origins])) if kept else None
-    return Served(together, groups, origins, len(single) - len(mine), len(rows) - len(single))
+        made = [Made(person.created.date().isoformat(), _facts(origin)) for person, _, origin in mine]
+        left_out = len({_case(row) for row in rows} - {_case(row) for row in fitting})
+    together = as_plans(schema, plans, _common(made)) if plans else None
+    return Served(together, groups, made, left_out, len(fitting) - len(mine))
+
+
+def _fits(schema: Schema, schema_print: str, row: _Record) -> bool:
+    """Whether somebody who was answered, and all that they were offered, are states of today's schema."""
+    person, plan, origin = row
+    if origin.schema_print == schema_print:
+        return True
+    state = json.loads(person.state)
+    return fits_schema(schema, [state, *(o.values for o in plan_from_text(plan, person.id, state).options)])
+
+
+def _case(row: _Record) -> tuple[str, ...]:
+    """Return what tells cases apart: a reference with all that is said of it, or the person."""
+    person = row[0]
+    return (person.id,) if person.reference is None else (person.reference, person.state, person.groups)
 
 
 def _without_repeats(rows: Sequence[_Record], which: str) -> list[_Record]:
-    """Leave out requests that say the same of the same reference as an earlier one, or (latest) as a later one."""
-    cases: dict[tuple[str, ...], _Record] = {}
-    for row in rows:
-        person = row[0]
-        named = person.reference is not None
-        case = (str(person.reference), person.state, person.groups) if named else (person.id,)
-        if which == "latest":
-            cases[case] = row
-        else:
-            cases.setdefault(case, row)
-    return list(cases.values())
+    """Leave out requests that repeat an earlier case, or (latest) a later one."""
+    ordered = rows if which == "first" else list(reversed(rows))
+    kept: dict[tuple[str, ...], _Record] = {}
+    for row in ordered:
+        kept.setdefault(_case(row), row)
+    return list(kept.values()) if which == "first" else list(reversed(kept.values()))
 
 
-def _origins(rows: Sequence[_Record]) -> Iterator[dict[str, Any]]:
-    """Say by what people were answered, and how many, oldest first."""
-    by_origin: dict[str, list[_Record]] = {}
-    for row in rows:
-        by_origin.setdefault(row[2].id, []).append(row)
-    for some in by_origin.values():
-        origin, days = some[0][2], sorted(person.created.date().isoformat() for person, _, _ in some)
-        yield {
-            "people": len(some),
-            "first": days[0],
-            "last": days[-1],
-            "version": origin.version,
-            "model": origin.model_print,
-            "schema": origin.schema_print,
-            "data": origin.data_print,
-            "settings": json.loads(origin.settings),
-        }
+def _facts(origin: OriginRow) -> Mapping[str, Any]:
+    prints = {"model": origin.model_print, "schema": origin.schema_print, "data": origin.data_print}
+    return {"version": origin.version, **prints, "settings": json.loads(origin.settings)}
 
 
-def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings that are the same in all of them."""
+def _common(made: Sequence[Made]) -> dict[str, Any]:
+    """Return the settings that are the same in all answers."""
+    settings = [one["settings"] for one in origins_of(made)]
     return {name: value for name, value in settings[0].items() if all(other.get(name) == value for other in settings)}
+
+
+def origins_of(made: Sequence[Made]) -> list[dict[str, Any]]:
+    """List by what answers were made, each with the number of people and their first and last day, oldest first."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in made:
+        key = canonical(dict(one.origin))
+        origin = found.setdefault(key, {"people": 0, "first": one.day, "last": one.day, **one.origin})
+        origin |= {
+            "people": origin["people"] + 1,
+            "first": min(origin["first"], one.day),
+            "last": max(origin["last"], one.day),
+        }
+    return list(found.values())
 
 
 def as_plans(schema: Schema, plans: Sequence[RecoursePlan], settings: Mapping[str, Any]) -> RecoursePlans:
@@ -164,9 +179,10 @@ def of_group(found: Served, column: str, value: Any) -> Served:
     held = found.groups[column] if column in found.groups else plans.people[column]
     mask = (held.astype(object) == value).to_numpy(dtype=np.bool_)
     if not mask.any():
-        return replace(found, plans=None, groups=found.groups[:0])
+        return replace(found, plans=None, groups=found.groups[:0], made=())
     mine = set(plans.people.index[mask])
     options = plans.options[plans.options["person"].isin(mine)].reset_index(drop=True)
     people, summary = plans.people[mask], plans.summary[mask]
-    kept = RecoursePlans(plans.schema, people, summary, options, plans.failed_rows, plans.settings)
-    return replace(found, plans=kept, groups=found.groups[mask])
+    made = [one for one, mine in zip(found.made, mask, strict=True) if mine]
+    kept = RecoursePlans(plans.schema, people, summary, options, plans.failed_rows, _common(made))
+    return replace(found, plans=kept, groups=found.groups[mask], made=made)

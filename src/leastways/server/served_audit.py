@@ -7,11 +7,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from leastways.errors import listed, nearest
+from leastways.errors import nearest
 from leastways.server.faults import FieldError, InputRefused, NotKnown
-from leastways.server.served import Served, of_group
+from leastways.server.served import Served, of_group, origins_of
 from leastways.server.store import now
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _OWN = ("since", "until", "which")
 _ODD = 0.1  # of the values of an attribute: texts among numbers up to this share are mistakes
-_TOLD = ("threshold", "target", "method", "n_options", "budget", "n_costs", "objective")
 _MOST_TOLD = 4
 
 
@@ -38,9 +38,11 @@ def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str
     if only is not None:
         found = of_group(found, *only)
     if found.plans is None:
+        whom = "nobody" if only is None else f"nobody with {only[0]}: {only[1]}"
         earlier = f" {_left_out(found)}" if found.left_out else ""
-        raise NotKnown(f"nobody was answered in this time by the schema of today.{earlier}")
-    groups, odd = _of_one_kind(found.groups.reindex(columns=list(service.config.groups)))
+        raise NotKnown(f"{whom} was answered in this time by the schema of today.{earlier}")
+    asked = {name if name in known else name.partition(":")[0] for name in names}
+    groups, odd = _of_one_kind(found.groups.reindex(columns=list(service.config.groups)), asked)
     rest = {name: value for name, value in filters.items() if name not in (*_OWN, "only")}
     audit = import_module("leastways.audit").audit_plans(found.plans, names, groups=groups, **rest)
     told = [f"Only people with {only[0]}: {only[1]} are counted here."] if only is not None else []
@@ -61,7 +63,7 @@ def _record(found: Served, filters: Mapping[str, Any]) -> dict[str, Any]:
         "only": list(filters["only"]) if filters.get("only") else None,
         "left_out": found.left_out,
         "repeated": found.repeated,
-        "origins": found.origins,
+        "origins": origins_of(found.made),
     }
 
 
@@ -72,11 +74,12 @@ def _warnings(found: Served) -> Iterator[str]:
         yield (
             f"{found.repeated:,} requests said the same of the same reference again; each of these cases counts once."
         )
-    if len(found.origins) > 1:
-        parts = [_in_words(origin, found.origins) for origin in found.origins[:_MOST_TOLD]]
-        more = f"; and {len(found.origins) - _MOST_TOLD} more" if len(found.origins) > _MOST_TOLD else ""
+    origins = origins_of(found.made)
+    if len(origins) > 1:
+        parts = [_in_words(origin, origins) for origin in origins[:_MOST_TOLD]]
+        more = f"; and {len(origins) - _MOST_TOLD} more" if len(origins) > _MOST_TOLD else ""
         yield (
-            f"The service changed {_times(len(found.origins) - 1)} while these answers were made: "
+            f"The service changed {_times(len(origins) - 1)} while these answers were made: "
             f"{'; '.join(parts)}{more}. Groups may differ for that reason; choose days to look at one part alone."
         )
 
@@ -92,29 +95,46 @@ def _times(n: int) -> str:
 def _in_words(origin: Mapping[str, Any], origins: Sequence[Mapping[str, Any]]) -> str:
     """Name an origin by its days and by what it has that others do not."""
     days = origin["first"] if origin["first"] == origin["last"] else f"{origin['first']} to {origin['last']}"
-    files = [f"{n} {origin[n][:8]}" for n in ("model", "schema", "data") if len({o[n] for o in origins}) > 1]
-    mine = origin["settings"]
-    differing = [n for n in _TOLD if len({str(o["settings"].get(n)) for o in origins}) > 1]
-    words = [*files, *(f"{name} {mine.get(name)}" for name in differing)]
-    return f"{origin['people']:,} people ({days}{''.join(f', {word}' for word in words)})"
+    told = [
+        {name: str(one[name])[:8] for name in ("model", "schema", "data", "version")}
+        | {name: str(value) for name, value in one["settings"].items()}
+        for one in origins
+    ]
+    mine = told[origins.index(origin)]
+    words = [f", {name} {mine.get(name)}" for name in told[0] | mine if len({each.get(name) for each in told}) > 1]
+    return f"{origin['people']:,} people ({days}{''.join(words)})"
 
 
-def _of_one_kind(groups: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Take a few texts among numbers for values not stated, so that one mistake does not spoil the attribute."""
+def _of_one_kind(groups: pd.DataFrame, asked: set[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Take a few texts among numbers for values not stated, so that one mistake does not spoil the attribute.
+
+    They are counted and not repeated: nobody knows what somebody wrote there.
+    """
     told = []
-    for name in groups.columns:
+    for name in sorted(asked & set(groups.columns)):
         values = groups[name].astype(object)
         given = values.notna()
-        number = values.map(lambda value: isinstance(value, int | float) and not isinstance(value, bool))
-        odd = given & ~number
-        if odd.any() and odd.sum() <= _ODD * given.sum():
-            seen = listed(sorted({str(value) for value in values[odd]}), 3)
+        numbers = values.map(_number)
+        odd = given & numbers.isna()
+        if not values.map(type).isin((int, float)).any() or odd.sum() > _ODD * given.sum():
+            continue  # texts, or both kinds
+        groups = groups.assign(**{name: numbers.astype(np.float64)})
+        if odd.any():
             told.append(
-                f"{name}: {int(odd.sum())} of {int(given.sum())} people have no number where the others have one "
-                f"({seen}); they count as not stated."
+                f"{name}: {int(odd.sum())} of {int(given.sum())} people have no number where the others have one; "
+                "they count as not stated."
             )
-            groups = groups.assign(**{name: values.where(~odd, None).infer_objects()})
     return groups, told
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, also of a text that reads as one; None of all else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
 
 
 def _unknown(name: str, known: Sequence[str]) -> FieldError:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
 from leastways.server.engine import forget_log, reading, writing
-from leastways.server.faults import NotKnown, NotReady
+from leastways.server.faults import NotKnown, NotReady, Stuck
 from leastways.server.origin import Origin, rules_of
 from leastways.server.plan_json import plan_from_text
 from leastways.server.tables import (
@@ -128,8 +128,12 @@ class Store:
             found = self._find(session, PersonRow.token_hash == token_hash(token))
             if found is not None:
                 return found
-            promised = select(WaitingRow.person_id).join(PersonRow, PersonRow.id == WaitingRow.person_id)
-            if session.scalar(promised.where(PersonRow.token_hash == token_hash(token))) is not None:
+            promised = select(JobRow.state).join(WaitingRow, WaitingRow.job_id == JobRow.id)
+            promised = promised.join(PersonRow, PersonRow.id == WaitingRow.person_id)
+            job = session.scalar(promised.where(PersonRow.token_hash == token_hash(token)))
+            if job == "failed":
+                raise Stuck("this person is in a job that failed.")
+            if job is not None:
                 raise NotReady("this person is in a job that has not come to them yet.")
         raise NotKnown("there is no such page.")
 

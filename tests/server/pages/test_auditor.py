@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -88,7 +89,7 @@ def test_what_was_shown_is_not_kept_for_long(service: Service, monkeypatch: pyte
     assert len(recent._kept) == 2
 
 
-def test_nobody_is_named_once_they_are_erased(tmp_path: Path) -> None:
+def test_nobody_is_named_once_they_are_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service, refused = credit_service(tmp_path)
     with service:
         issued = issue(service, refused.head(8))
@@ -96,6 +97,16 @@ def test_nobody_is_named_once_they_are_erased(tmp_path: Path) -> None:
         assert int(recent.make(question).overall["refused"].iloc[0]) == 8
         service.erase(issued[0].answer.id)
         assert int(recent.seen(question).overall["refused"].iloc[0]) == 7
+        audit = service.audit
+
+        def erased_meanwhile(*args: Any, **named: Any) -> Any:
+            made = audit(*args, **named)
+            service.erase(issued[1].answer.id)
+            return made
+
+        monkeypatch.setattr(service, "audit", erased_meanwhile)
+        assert Visitor(service).get("/audit?by=sex").status_code == 200
+        assert int(recent.make(question).overall["refused"].iloc[0]) == 6
 
 
 def test_numbers_of_which_everybody_has_another_are_no_groups(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,6 +147,12 @@ def test_scores_are_told_apart_from_what_is_needed() -> None:
 def test_a_tie_that_the_model_calls_a_no_needs_more() -> None:
     tied = view_of(RecoursePlan(**(vars(plan(option(1, savings=9000.0))) | {"probability": 0.5})))
     assert tied.score == "The model rated your application at 50%. A yes needs more than 50%."
+    below = view_of(
+        RecoursePlan(**(vars(plan(option(1, savings=9000.0))) | {"probability": float(np.nextafter(0.5, 0))}))
+    )
+    assert below.score == tied.score
+    close = view_of(RecoursePlan(**(vars(plan(option(1, savings=9000.0))) | {"probability": 0.49999})))
+    assert close.score == "The model rated your application at 50.00%. A yes needs 50.00%."
     accepted = view_of(RecoursePlan(**(vars(plan(status="already_positive")) | {"probability": 0.5})))
     assert accepted.score == "The model rated your application at 50%. A yes needs 50%."
 

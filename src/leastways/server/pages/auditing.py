@@ -141,7 +141,9 @@ class RecentAudits:
             audit: Audit = self._service.audit(list(question.by), **question.filters())
             self._kept.pop(question, None)
             self._kept[question] = _Kept(time.monotonic(), erased, audit)
-            while len(self._kept) > _KEPT or self._is_old(next(iter(self._kept.values()))):
+            for old in [key for key, kept in self._kept.items() if self._is_old(kept, erased)]:
+                del self._kept[old]
+            while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
             return audit
         finally:
@@ -150,11 +152,12 @@ class RecentAudits:
     def seen(self, question: Question) -> Audit:
         """Return the audit that was shown for this question, or make it."""
         kept = self._kept.get(question)
-        return self.make(question) if kept is None or self._is_old(kept) else kept.audit
+        return self.make(question) if kept is None or self._is_old(kept, self._service.store.erased()) else kept.audit
 
-    def _is_old(self, kept: _Kept) -> bool:
+    @staticmethod
+    def _is_old(kept: _Kept, erased: dict[str, int]) -> bool:
         """Whether it is too long ago, or names somebody who may have been erased since."""
-        return time.monotonic() - kept.when > _KEPT_SECONDS or kept.erased != self._service.store.erased()
+        return time.monotonic() - kept.when > _KEPT_SECONDS or kept.erased != erased
 
 
 def as_csv(table: pd.DataFrame) -> str:

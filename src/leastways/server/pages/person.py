@@ -75,8 +75,8 @@ class PersonPages:
             return refused
         if form.get("again"):
             return self._look_again(request, token, answer)
-        if not self.service.has_current_schema(answer):
-            return self._other_form(request, token, answer)
+        if not self.service.is_current(answer):  # of today's page nothing was sent: this one is from before
+            return self._outdated_page(request, token)
         schema, state = self.service.schema, answer.state
         wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form)
         if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
@@ -91,6 +91,12 @@ class PersonPages:
         if _wants_options_only(request):
             return self._page(request, token, answer, wishes)
         return see_other(f"{_here(token)}#options")
+
+    def _outdated_page(self, request: Request, token: str) -> Response:
+        """Lead whoever has an old page open to the one of today; a script cannot follow, and says so."""
+        if _wants_options_only(request):
+            return self.renderer.message(request, "changed", 409)
+        return see_other(_here(token))
 
     def _look_again(self, request: Request, token: str, answer: Answer) -> Response:
         """Find options by the rules of today, for what the person said before if that still means something."""

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from leastways.errors import ModelError
-from leastways.server.faults import Busy, Closing, NotKnown, NotReady, StoreDown, TooLate
+from leastways.server.faults import Busy, Closing, NotKnown, NotReady, StoreDown, Stuck, TooLate
 from leastways.server.pages import csrf
 from leastways.server.pages.texts import Catalogue, Languages
 
@@ -23,6 +23,7 @@ STATIC = "/static"
 OWN_STYLE = "/style.css"
 _YEAR = 365 * 24 * 3600
 _FAULTS: tuple[tuple[type[Exception], int, str], ...] = (  # what went wrong -> status, the message's name
+    (Stuck, 503, "stuck"),
     (NotReady, 503, "not_ready"),
     (NotKnown, 404, "not_found"),
     (Busy, 503, "busy"),

@@ -16,6 +16,7 @@ from leastways.server.pages.words import ChangeView, Words
 
 _EFFORT = ((0.1, "small"), (0.3, "moderate"), (0.6, "large"))  # cost below -> word; above all of them: very large
 _RARELY = 0.005
+_TIE = 5e-7  # plans have six decimals
 _FULL = 100  # the width of a bar, in its own units
 
 
@@ -180,11 +181,12 @@ def _score(texts: Catalogue, probability: float, threshold: float, key: str, *, 
     """
     if math.isnan(probability):
         return ""
+    tied = math.isclose(probability, threshold, rel_tol=0, abs_tol=_TIE)
     for digits in (0, 1, 2):
         score, needed = (texts.percent(p, digits) for p in (probability, threshold))
-        if score != needed or probability == threshold:
+        if score != needed or tied:
             break
-    if score == needed and not accepted:
+    if tied and not accepted:
         needed = texts("number.above", n=needed)
     return texts(key, score=score, needed=needed)
 

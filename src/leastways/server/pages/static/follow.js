@@ -63,7 +63,7 @@ export class Follower {
       });
       const page = document.createElement("template");
       page.innerHTML = await response.text();
-      if (!response.ok) return { why: { 403: "expired", 404: "gone", 429: "busy", 503: "busy" }[response.status] ?? "failed" };
+      if (!response.ok) return { why: { 403: "expired", 404: "gone", 409: "changed", 429: "busy", 503: "busy" }[response.status] ?? "failed" };
       // Something between us and the service may answer in its place: a sign-in page of a network, say.
       return page.content.querySelector("#headline") ? { page } : { why: "failed" };
     } catch (error) {
