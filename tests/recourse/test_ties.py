@@ -77,7 +77,12 @@ def test_rounding_does_not_hide_a_tie(ours: int) -> None:
     "final",
     [
         GradientBoostingClassifier(n_estimators=1, max_depth=1, init="zero", learning_rate=1.0),
-        FixedThresholdClassifier(DecisionTreeClassifier(max_depth=1), threshold=0.5, response_method="predict_proba"),
+        *(
+            FixedThresholdClassifier(
+                DecisionTreeClassifier(max_depth=1), threshold=0.5, pos_label=label, response_method="predict_proba"
+            )
+            for label in (None, 0, 1)
+        ),
         DecisionTreeClassifier(max_depth=1),
     ],
     ids=lambda final: type(final).__name__,

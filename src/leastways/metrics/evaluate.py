@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from leastways.costs.distribution import check_number
 from leastways.errors import DataError, SettingError
 from leastways.metrics import measures
+from leastways.metrics.measures import Numbers
 from leastways.metrics.people import SimulatedPeople
 from leastways.metrics.states import as_numbers
 from leastways.plans import NOT_SEARCHED, RecoursePlans
 
-Numbers = NDArray[np.float64]
 _CELLS = 50_000  # distances in memory at once: few enough to stay in the cache
 
 

@@ -29,7 +29,6 @@ def cutoff_of(estimator: Any, target: object) -> float | None:
         at, positive = _positive(final)
     except AttributeError:  # kept elsewhere in another version: what `predict` says of rows is looked at too
         return None
-    positive = final.classes_[1] if positive is None else positive
     return at if same_label(positive, target) else round(1.0 - at, 12)
 
 
@@ -66,7 +65,7 @@ def ties_of(estimator: Any, threshold: float) -> Ties:
     cutoff = cutoff_of(estimator, second)
     if cutoff != 0.5:
         return "as they are"
-    return "last wins" if same_label(_positive(final)[1] or second, second) else "first wins"
+    return "last wins" if same_label(_positive(final)[1], second) else "first wins"
 
 
 def _has_cutoff(final: object) -> bool:
@@ -78,7 +77,9 @@ def _has_cutoff(final: object) -> bool:
 
 
 def _positive(final: Any) -> tuple[float, object]:
-    """Return the cut-off, and the class it is about; None is the second one."""
+    """Return the cut-off, and the class it is about: the second one unless said otherwise."""
     if hasattr(final, "best_threshold_"):
-        return float(final.best_threshold_), final._curve_scorer._get_pos_label()
-    return 0.5 if final.threshold == "auto" else float(final.threshold), final.pos_label
+        at, positive = float(final.best_threshold_), final._curve_scorer._get_pos_label()
+    else:
+        at, positive = 0.5 if final.threshold == "auto" else float(final.threshold), final.pos_label
+    return at, final.classes_[1] if positive is None else positive

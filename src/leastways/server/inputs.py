@@ -145,7 +145,7 @@ def fits(feature: Feature, value: Any) -> bool:
     if value is None:
         return feature.missing
     if not feature.numeric:
-        return isinstance(value, str) and value in feature.values
+        return value in feature.values and any(type_of(value) is type_of(v) for v in feature.values)
     if not isinstance(value, int | float) or isinstance(value, bool) or not is_finite(value):
         return False
     held = value if feature.dtype in ("int64", "float64") else float(feature.as_held(value))

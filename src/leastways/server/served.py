@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from leastways.plans import RecoursePlan, RecoursePlans
 from leastways.schema import Schema
 from leastways.server.engine import reading
 from leastways.server.inputs import fits_schema, frame_of
-from leastways.server.plan_json import canonical, plan_from_text
+from leastways.server.plan_json import plan_from_text
 from leastways.server.tables import AnswerRow, OriginRow, PersonRow
 
 WHICH = ("first", "latest")
@@ -27,25 +28,42 @@ _FIGURES = ("covered", "emc", "satisfied", "queries", "probability", "reason")
 
 @dataclass(frozen=True)
 class Made:
-    """On which day somebody came, and by what their answer was made: version, fingerprints and settings."""
+    """On which day somebody came, and the id of what their answer was made by."""
 
     day: str
-    origin: Mapping[str, Any]
+    origin: str
 
 
 @dataclass(frozen=True)
 class Served:
     """Plans of people who were answered, the attributes for the audit, and by what each of them was answered.
 
-    `left_out` were answered by an earlier schema and do not fit today's; `repeated` say the same of the same reference
-    again.
+    `facts` has the versions, fingerprints and settings of each origin. `left_out` were answered by an earlier schema
+    and do not fit today's; `repeated` say the same of the same reference again.
     """
 
     plans: RecoursePlans | None
     groups: pd.DataFrame
     made: Sequence[Made]
+    facts: Mapping[str, Mapping[str, Any]]
     left_out: int
     repeated: int
+
+    @cached_property
+    def origins(self) -> list[dict[str, Any]]:
+        """By what answers were made, each with the number of people and their first and last day, oldest first."""
+        days: dict[str, list[str]] = {}
+        for one in self.made:
+            days.setdefault(one.origin, []).append(one.day)
+        return [
+            {"people": len(some), "first": min(some), "last": max(some), **self.facts[origin]}
+            for origin, some in days.items()
+        ]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that are the same in all answers."""
+        first, *others = [origin["settings"] for origin in self.origins]
+        return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def served(
@@ -87,10 +105,11 @@ def served(
         plans = [plan_from_text(plan, p.id, state) for (p, plan, _), state in zip(mine, states, strict=True)]
         index: pd.Index[Any] = pd.Index([person.id for person, _, _ in mine], dtype=object)
         groups = pd.DataFrame([json.loads(person.groups) for person, _, _ in mine], index=index)
-        made = [Made(person.created.date().isoformat(), _facts(origin)) for person, _, origin in mine]
+        made = [Made(person.created.date().isoformat(), origin.id) for person, _, origin in mine]
+        facts = {key: _facts(origin) for key, origin in {origin.id: origin for _, _, origin in mine}.items()}
         left_out = len({_case(row) for row in rows} - {_case(row) for row in fitting})
-    together = as_plans(schema, plans, _common(made)) if plans else None
-    return Served(together, groups, made, left_out, len(fitting) - len(mine))
+    found = Served(None, groups, made, facts, left_out, len(fitting) - len(mine))
+    return replace(found, plans=as_plans(schema, plans, found.settings())) if plans else found
 
 
 def _fits(schema: Schema, schema_print: str, row: _Record) -> bool:
@@ -118,28 +137,14 @@ def _without_repeats(rows: Sequence[_Record], which: str) -> list[_Record]:
 
 
 def _facts(origin: OriginRow) -> Mapping[str, Any]:
-    prints = {"model": origin.model_print, "schema": origin.schema_print, "data": origin.data_print}
-    return {"version": origin.version, **prints, "settings": json.loads(origin.settings)}
-
-
-def _common(made: Sequence[Made]) -> dict[str, Any]:
-    """Return the settings that are the same in all answers."""
-    settings = [one["settings"] for one in origins_of(made)]
-    return {name: value for name, value in settings[0].items() if all(other.get(name) == value for other in settings)}
-
-
-def origins_of(made: Sequence[Made]) -> list[dict[str, Any]]:
-    """List by what answers were made, each with the number of people and their first and last day, oldest first."""
-    found: dict[str, dict[str, Any]] = {}
-    for one in made:
-        key = canonical(dict(one.origin))
-        origin = found.setdefault(key, {"people": 0, "first": one.day, "last": one.day, **one.origin})
-        origin |= {
-            "people": origin["people"] + 1,
-            "first": min(origin["first"], one.day),
-            "last": max(origin["last"], one.day),
-        }
-    return list(found.values())
+    """Return by what answers were made."""
+    return {
+        "model": origin.model_print,
+        "schema": origin.schema_print,
+        "data": origin.data_print,
+        "settings": json.loads(origin.settings),
+        "versions": {"leastways": origin.version, **json.loads(origin.libraries)},
+    }
 
 
 def as_plans(schema: Schema, plans: Sequence[RecoursePlan], settings: Mapping[str, Any]) -> RecoursePlans:
@@ -183,6 +188,7 @@ def of_group(found: Served, column: str, value: Any) -> Served:
     mine = set(plans.people.index[mask])
     options = plans.options[plans.options["person"].isin(mine)].reset_index(drop=True)
     people, summary = plans.people[mask], plans.summary[mask]
-    made = [one for one, mine in zip(found.made, mask, strict=True) if mine]
-    kept = RecoursePlans(plans.schema, people, summary, options, plans.failed_rows, _common(made))
-    return replace(found, plans=kept, groups=found.groups[mask], made=made)
+    made = [one for one, belongs in zip(found.made, mask, strict=True) if belongs]
+    narrowed = replace(found, groups=found.groups[mask], made=made)
+    kept = RecoursePlans(plans.schema, people, summary, options, plans.failed_rows, narrowed.settings())
+    return replace(narrowed, plans=kept)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from leastways.errors import nearest
 from leastways.server.faults import FieldError, InputRefused, NotKnown
-from leastways.server.served import Served, of_group, origins_of
+from leastways.server.served import Served, of_group
 from leastways.server.store import now
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _record(found: Served, filters: Mapping[str, Any]) -> dict[str, Any]:
         "only": list(filters["only"]) if filters.get("only") else None,
         "left_out": found.left_out,
         "repeated": found.repeated,
-        "origins": origins_of(found.made),
+        "origins": found.origins,
     }
 
 
@@ -74,7 +74,7 @@ def _warnings(found: Served) -> Iterator[str]:
         yield (
             f"{found.repeated:,} requests said the same of the same reference again; each of these cases counts once."
         )
-    origins = origins_of(found.made)
+    origins = found.origins
     if len(origins) > 1:
         parts = [_in_words(origin, origins) for origin in origins[:_MOST_TOLD]]
         more = f"; and {len(origins) - _MOST_TOLD} more" if len(origins) > _MOST_TOLD else ""
@@ -96,8 +96,8 @@ def _in_words(origin: Mapping[str, Any], origins: Sequence[Mapping[str, Any]]) -
     """Name an origin by its days and by what it has that others do not."""
     days = origin["first"] if origin["first"] == origin["last"] else f"{origin['first']} to {origin['last']}"
     told = [
-        {name: str(one[name])[:8] for name in ("model", "schema", "data", "version")}
-        | {name: str(value) for name, value in one["settings"].items()}
+        {name: one[name][:8] for name in ("model", "schema", "data")}
+        | {name: str(value) for name, value in (one["settings"] | one["versions"]).items()}
         for one in origins
     ]
     mine = told[origins.index(origin)]
