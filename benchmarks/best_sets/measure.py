@@ -45,8 +45,8 @@ def measure(asked: Asked, first: int, last: int) -> list[dict[str, Any]]:
         whose = people.index.get_indexer(found["person"])
         options[name] = schema.encode_options(found, people, whose), whose
     judge = Shortcut.find(as_model(data.model, target=1), schema).people(people)
-    if not isinstance(judge, TabulatedPeople):
-        raise TypeError(f"{asked.data}: the model's encoder cannot be tabulated: {judge}")
+    if judge is None or not judge.held.all():
+        raise TypeError(f"{asked.data}: the model's encoder cannot be tabulated")
     costs = CostModel.fit(schema, CostDistribution(noise_std=asked.noise), data.frame)
     keys = stream(keys_of_labels(people.index.tolist(), 0), "hidden truth")
     rows = []

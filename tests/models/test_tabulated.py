@@ -30,7 +30,12 @@ LOGISTIC = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(TRAIN
 
 
 def table_of(model: Any, schema: Schema = SCHEMA, people: pd.DataFrame = PEOPLE) -> TabulatedPeople | str:
-    return Shortcut.find(as_model(model, 1), schema).people(schema.encode(people[list(schema.names)]))
+    """The table, if it holds for all, or why it does not."""
+    shortcut = Shortcut.find(as_model(model, 1), schema)
+    table = shortcut.people(schema.encode(people[list(schema.names)]))
+    if table is None:
+        return shortcut.reason
+    return table if table.held.all() else table.reason
 
 
 class Halves:
@@ -172,7 +177,7 @@ def test_an_encoder_that_treats_values_between_grid_points_apart() -> None:
         return np.column_stack([x, np.where(odd, x[:, 0], 0.0)])
 
     reason = table_of(Halves(encode), NUMERIC)
-    assert reason == "the encoder treats these people's values differently from the grid's"
+    assert reason == "the encoder treats some people's values differently from the grid's"
     on_grid = PEOPLE.assign(income=500.0)
     assert isinstance(table_of(Halves(encode), NUMERIC, on_grid), TabulatedPeople)
 
@@ -235,3 +240,48 @@ def test_the_class_may_change_without_a_new_table() -> None:
     assert isinstance(table, TabulatedPeople)
     answers = table.probability(people.codes, np.arange(len(PEOPLE)))
     assert np.array_equal(answers, model.predict_proba(PEOPLE[NUMBERS])[:, 0])
+
+
+def test_somebody_whom_the_encoder_refuses_is_alone_with_it() -> None:
+    """Others keep the table, wherever they stand; so do those whose rows do not share a call with the refused ones."""
+
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        if (frame["income"] == 123.0).any():
+            raise ValueError("not this one")
+        return frame.to_numpy(dtype=np.float64)
+
+    bad = [0, 3, len(PEOPLE) - 1]
+    people = PEOPLE[NUMBERS].assign(income=np.where(np.isin(np.arange(len(PEOPLE)), bad), 123.0, PEOPLE["income"]))
+    table = Shortcut.find(Halves(encode), NUMERIC).people(NUMERIC.encode(people))
+    assert table is not None
+    assert np.flatnonzero(~table.held).tolist() == bad
+    assert table.reason == "ValueError from the encoder: not this one"
+    rest = np.flatnonzero(table.held)
+    encoded = NUMERIC.encode(people)
+    assert np.array_equal(table.gather(encoded.codes[rest], rest), encode(people.iloc[rest]))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(2, 40), st.integers(0, 2**16))
+def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: int) -> None:
+    """An encoder that mixes two columns in some states."""
+
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        x = frame.to_numpy(dtype=np.float64)
+        mixed = (x[:, 0] + x[:, 1] // 1) % modulus == 1
+        return np.column_stack([x, mixed & (x[:, 1] % 500 != 0)])  # on the grid nothing is mixed
+
+    rng = np.random.default_rng(seed)
+    people = PEOPLE[NUMBERS].iloc[rng.permutation(len(PEOPLE))[:12]]
+    people = people.assign(income=np.where(rng.random(12) < 0.5, people["income"], people["income"] // 500 * 500))
+    on_grid = people["income"] % 500 == 0
+    shortcut = Shortcut.find(Halves(encode), NUMERIC)
+    encoded = NUMERIC.encode(people)
+    together = shortcut.people(encoded)
+    assert together is not None, shortcut.reason
+    assert together.held[on_grid].all()
+    assert modulus > 2 or on_grid.all() or not together.held.all()
+    for place in range(len(people)):
+        alone = shortcut.people(encoded.take(np.array([place])))
+        assert alone is not None
+        assert alone.held[0] == together.held[place]

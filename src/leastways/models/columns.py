@@ -14,6 +14,7 @@ from leastways.kernels.gather import gather
 from leastways.schema import Schema
 
 _MOST_CELLS = 2**24  # rows times columns that are encoded to find out: 128 MB of doubles
+UNTAME = "the encoder returns values that are missing or too large"
 _LARGEST = float(np.finfo(np.float32).max)  # above, trees and networks in single precision refuse a number
 
 
@@ -48,12 +49,16 @@ class Shape:
         in_columns = sparse is None and encoded.flags.f_contiguous and not encoded.flags.c_contiguous
         return cls(array.dtype, tuple(encoded.shape[1:]), "F" if in_columns else "C", sparse)
 
-    def checked(self, encoded: Any) -> NDArray[Any]:
+    def rows(self, encoded: Any) -> NDArray[Any]:
         """Return another output of the same encoder as [rows, columns], refusing one that looks different."""
         other = Shape.of(encoded)
         if (other.dtype, other.tail, other.sparse) != (self.dtype, self.tail, self.sparse):
             raise NotColumnWise("the form of the encoder's output depends on the rows")
-        array = as_rows(encoded)
+        return as_rows(encoded)
+
+    def checked(self, encoded: Any) -> NDArray[Any]:
+        """Return the same, refusing numbers that a model may refuse or treat apart."""
+        array = self.rows(encoded)
         refuse_untame(array)
         return array
 
@@ -64,14 +69,18 @@ def as_rows(encoded: Any) -> NDArray[Any]:
     return array.reshape(len(array), -1)
 
 
-def refuse_untame(array: NDArray[Any]) -> None:
-    """Raise for numbers that a model may refuse or treat apart.
+def tame(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say where no number is missing, infinite or too large.
 
-    With them out of the way, checks for missing and infinite input can be left out of every call.
+    With others out of the way, checks for them can be left out of every call.
     """
-    tame = np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array)
-    if not tame.all():
-        raise NotColumnWise("the encoder returns values that are missing or too large")
+    return np.asarray(np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array))
+
+
+def refuse_untame(array: NDArray[Any]) -> None:
+    """Raise for numbers that a model may refuse or treat apart."""
+    if not tame(array).all():
+        raise NotColumnWise(UNTAME)
 
 
 @dataclass(frozen=True)

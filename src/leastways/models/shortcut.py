@@ -35,14 +35,9 @@ class Shortcut:
             return cls(schema, split, None, str(reason), reason.asked)
         return cls(schema, split, table, "", table.setup_rows)
 
-    def people(self, people: Encoded) -> TabulatedPeople | str:
-        """Return the table in the grids of some people, or why they have to be asked about as they are."""
-        if self.table is None:
-            return self.reason
-        try:
-            return self.table.of(people)
-        except NotColumnWise as reason:
-            return str(reason)
+    def people(self, people: Encoded) -> TabulatedPeople | None:
+        """Return the table in the grids of some people; it says whom it holds for."""
+        return None if self.table is None else self.table.of(people)
 
     def _is_about(self, split: Split, schema: Schema) -> bool:
         """Whether nothing was replaced since: not the model, nor, by fitting again, what is in it."""

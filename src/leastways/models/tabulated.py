@@ -18,14 +18,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.models.base import FloatArray, Model, Split
-from leastways.models.columns import Columns, NotColumnWise, bits, same_bits
+from leastways.models.columns import UNTAME, Columns, NotColumnWise, bits, same_bits, tame
 from leastways.models.frames import lend
+from leastways.rng import keys_of_rows, stream
 from leastways.schema import Encoded, Schema
 from leastways.schema.codec import slots_used
 
 _CALLS = (1, 2, 21, 232)  # rows a call when a decision is checked: its last bits may depend on how many share a call
-_ROWS = 256  # rows on which an encoder is checked, once, and again in the grids of each chunk of people
-_FEW_ROWS = 16  # the same for a single person
+_FEW_ROWS = 16  # rows that tell whether the encoder is still the one that was tabulated
+_ROWS_EACH = 4  # rows in the grid of each person on which the encoder is checked, beside the person as they are
+_APART = "the encoder treats some people's values differently from the grid's"
 
 
 @dataclass(frozen=True)
@@ -43,43 +45,63 @@ class Tabulated:
     def build(cls, model: Model, split: Split, schema: Schema) -> Tabulated:
         """Tabulate the encoder and check it against the model; `NotColumnWise` says why it cannot be used."""
         columns = encoder_table(split, schema)
-        codes, _ = _some_rows(schema, _nobody(schema), sum(_CALLS))
+        codes = _some_rows(schema, sum(_CALLS))
         return cls(schema, split, columns, *_agreeing(model, split, columns, codes, schema.decode(codes)))
 
     def is_stale(self) -> bool:
         """Whether the encoder no longer gives what it gave when the table was made."""
-        codes, _ = _some_rows(self.schema, _nobody(self.schema), _FEW_ROWS)
+        codes = _some_rows(self.schema, _FEW_ROWS)
         try:
             return not _holds(self.columns, self.split, codes, self.schema.decode(codes))
         except Exception:  # it did not raise when the table was made, so it is another encoder now
             return True
 
     def of(self, people: Encoded) -> TabulatedPeople:
-        """Encode people as they are, and check the table in their grids.
+        """Encode people as they are, and check the table in the grid of each.
 
         A person's own value that is not on the grid is encoded here, with the row it stands in. The check also finds an
-        encoder that was changed in place since the table was made.
+        encoder that was changed in place since the table was made. It looks at each person's own rows alone, so that
+        nobody's way of being asked depends on company.
         """
-        n = len(people)
-        codes, who = _some_rows(self.schema, people, _FEW_ROWS if n == 1 else _ROWS, keep=0.5)
-        codes, who = np.concatenate([people.codes, codes]), np.concatenate([np.arange(n), who])
-        try:
-            encoded = self.columns.shape.checked(self.split.encode(self.schema.decode(codes, people, who)))
-            mine = self.columns.gather(codes, who, people.inserted_at, encoded[:n], "C")
-        except NotColumnWise:
-            raise
-        except Exception as error:
-            raise NotColumnWise(f"{type(error).__name__} from the encoder: {error}") from error
-        if not same_bits(mine, encoded):
-            raise NotColumnWise("the encoder treats these people's values differently from the grid's")
-        own = np.ascontiguousarray(encoded[:n])
+        P, D = len(people), len(self.columns.constant)
+        codes = _rows_of_each(self.schema, people)
+        encoded = np.zeros((*codes.shape[:2], D), self.columns.shape.dtype)
+        trouble = self._encode(people, codes, slice(0, P), encoded)
+        own = np.ascontiguousarray(encoded[:, 0])
+        who = np.repeat(np.arange(P), codes.shape[1])
+        mine = self.columns.gather(codes.reshape(len(who), -1), who, people.inserted_at, own, "C")
+        differs = (bits(mine) != bits(encoded).reshape(mine.shape)).reshape(P, -1).any(axis=1)
+        held = ~differs & tame(encoded).all(axis=(1, 2))
+        held[list(trouble)] = False
+        reasons = [*trouble.values(), *([UNTAME] * (not tame(encoded).all())), *([_APART] * bool(differs.any()))]
         decide = self.split.decisions[self.decision]
-        return TabulatedPeople(self.columns, self.split.encode, decide, self.order, people.inserted_at, own)
+        return TabulatedPeople(
+            self.columns, self.split.encode, decide, self.order, people.inserted_at, own, held, "".join(reasons[:1])
+        )
+
+    def _encode(self, people: Encoded, codes: NDArray[np.int32], some: slice, out: NDArray[Any]) -> dict[int, str]:
+        """Encode the rows `codes` [P, R, F] of some people into `out` [P, R, D]; return for whom that fails, and why.
+
+        Where it fails for several, it is tried again for each half of them: often one row is at fault.
+        """
+        wanted = np.arange(some.start, some.stop)
+        who = np.repeat(wanted, codes.shape[1])
+        frame = self.schema.decode(codes[some].reshape(len(who), -1), people, who)
+        try:
+            out[some] = self.columns.shape.rows(self.split.encode(lend(frame))).reshape(out[some].shape)
+        except Exception as error:
+            if len(wanted) == 1:
+                known = isinstance(error, NotColumnWise)
+                return {some.start: str(error) if known else f"{type(error).__name__} from the encoder: {error}"}
+            half = some.start + len(wanted) // 2
+            first = self._encode(people, codes, slice(some.start, half), out)
+            return first | self._encode(people, codes, slice(half, some.stop), out)
+        return {}
 
 
 @dataclass(frozen=True)
 class TabulatedPeople:
-    """The model in the grids of some people: codes in, P(target) out."""
+    """The model in the grids of some people: codes in, P(target) out. To be asked about those whom it holds for."""
 
     columns: Columns
     encode: Callable[[pd.DataFrame], Any]  # the encoder itself
@@ -87,6 +109,8 @@ class TabulatedPeople:
     order: Literal["C", "F"]
     inserted_at: NDArray[np.int32]
     own: NDArray[Any]  # [P, D] as they are, encoded
+    held: NDArray[np.bool_]  # [P] whom the table holds for
+    reason: str  # why it does not for the others
 
     def probability(self, codes: NDArray[np.int32], who: NDArray[np.int64]) -> FloatArray:
         """Return P(target) of rows `codes`, row `i` in the grid of person `who[i]`."""
@@ -103,7 +127,7 @@ class TabulatedPeople:
 
     def take(self, rows: NDArray[np.intp]) -> TabulatedPeople:
         """Return some of the people."""
-        return replace(self, inserted_at=self.inserted_at[rows], own=self.own[rows])
+        return replace(self, inserted_at=self.inserted_at[rows], own=self.own[rows], held=self.held[rows])
 
     def gather(self, codes: NDArray[np.int32], who: NDArray[np.int64]) -> NDArray[Any]:
         """Return the rows encoded, [R, D]."""
@@ -117,7 +141,7 @@ def encoder_table(split: Split, schema: Schema) -> Columns:
     """
     try:
         columns = Columns.find(split.encode, schema)
-        codes, _ = _some_rows(schema, _nobody(schema), sum(_CALLS))
+        codes = _some_rows(schema, sum(_CALLS))
         if not _holds(columns, split, codes, schema.decode(codes)):
             raise NotColumnWise("the encoder does not treat each column by itself")
     except NotColumnWise:
@@ -166,26 +190,36 @@ def _same_answer(decide: Callable[[Any], FloatArray], array: Any, answer: FloatA
             return False
 
 
-def _nobody(schema: Schema) -> Encoded:
-    """Return a person at the first value of every grid, who has no values of their own."""
+def _some_rows(schema: Schema, rows: int) -> NDArray[np.int32]:
+    """Draw codes of the grids, [rows, F]; the same ones every time."""
+    rng = np.random.default_rng(20240229)
     F = len(schema.features)
-    zero = np.zeros((1, F), np.int32)
-    return Encoded(zero, zero - 1, np.full((1, F), np.nan), pd.RangeIndex(1))
+    slots = np.array([len(f.values) for f in schema.features], np.int32)
+    return _spread(rng.random((rows, F)), rng.random((rows, F)), slots)
 
 
-def _some_rows(
-    schema: Schema, people: Encoded, rows: int, keep: float = 0.0
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Draw codes in the grids of people, each feature as it is with probability `keep`; the same ones every time.
+def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
+    """Return each person as they are and rows drawn in their grid, [P, 1 + rows, F]; about half of it is kept.
+
+    What is drawn depends on the person's state alone.
+    """
+    F = len(schema.features)
+    keys = keys_of_rows(people.content(), 0)
+    counters = np.arange(3 * _ROWS_EACH * F, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    drawn = (stream(keys[:, None] + counters, "encoder check") >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    value, end, kept = drawn.reshape(len(people), 3, _ROWS_EACH, F).swapaxes(0, 1)
+    anywhere = _spread(value, end, slots_used(schema.features, people)[:, None, :])
+    now = people.codes[:, None, :]
+    return np.concatenate([now, np.where(kept < 0.5, now, anywhere)], axis=1)
+
+
+def _spread(value: FloatArray, end: FloatArray, slots: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Turn uniform numbers, [..., rows, F], into codes below `slots`.
 
     Every other row has many values at the ends of their grids: there, encoders that look at several columns at once
     (old and rich and without debts) would be found out soonest.
     """
-    rng = np.random.default_rng(20240229)
-    who = np.arange(rows, dtype=np.int64) % len(people) if len(people) <= rows else rng.integers(0, len(people), rows)
-    F = len(schema.features)
-    slots = slots_used(schema.features, people)[who]
-    anywhere = (rng.random((rows, F)) * slots).astype(np.int32)
-    where = rng.integers(0, 3, (rows, F)) * (np.arange(rows) % 2)[:, None]
-    anywhere = np.select([where == 1, where == 2], [np.zeros_like(anywhere), slots.astype(np.int32) - 1], anywhere)
-    return np.where(rng.random((rows, F)) < keep, people.codes[who], anywhere).astype(np.int32), who
+    odd = (np.arange(value.shape[-2]) % 2 == 1)[:, None]
+    anywhere = (value * slots).astype(np.int32)
+    anywhere = np.where(odd & (end < 1 / 3), 0, anywhere)
+    return np.where(odd & (end > 2 / 3), slots - 1, anywhere).astype(np.int32)

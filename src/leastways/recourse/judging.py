@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.errors import ModelError
@@ -24,7 +27,8 @@ class Judging:
     schema: Schema
     meter: QueryMeter
     shortcut: Shortcut
-    trouble: str = field(init=False, default="")
+    plain_people: int = field(init=False, default=0)  # whom the table does not hold for
+    trouble: str = field(init=False, default="")  # why
 
     @classmethod
     def start(cls, schema: Schema, meter: QueryMeter, kept: Shortcut | None) -> Judging:
@@ -33,27 +37,29 @@ class Judging:
 
     def of(self, people: Encoded) -> JudgedPeople:
         """Get ready to judge a chunk of people."""
-        found = self.shortcut.people(people)
-        table = self.shortcut.table
-        if isinstance(found, str) and table is not None and table.is_stale():
+        table, found = self.shortcut.table, self.shortcut.people(people)
+        if table is not None and found is not None and not found.held.all() and table.is_stale():
             self.shortcut = Shortcut.find(self.meter.model, self.schema)
             found = self.shortcut.people(people)
-        if isinstance(found, str):
-            self.trouble = self.trouble or found
-            return JudgedPeople(self.schema, self.meter, people, None)
+        if found is not None:
+            self._note_plain(int((~found.held).sum()), found.reason)
         return JudgedPeople(self.schema, self.meter, people, found)
 
-    def note_misjudged(self) -> None:
-        """Note that the table was wrong about somebody's options."""
-        self.trouble = self.trouble or "the encoder does not treat each column by itself in some people's options"
+    def note_misjudged(self, people: int) -> None:
+        """Note of how many people's options the table was wrong about."""
+        self._note_plain(people, "the encoder does not treat each column by itself in some people's options")
+
+    def _note_plain(self, people: int, why: str) -> None:
+        self.plain_people += people
+        self.trouble = self.trouble or why
 
     def settings(self) -> dict[str, int | str]:
         """Return what a plan records of how the model was asked."""
-        trouble = self.trouble or self.shortcut.reason
-        return {
-            "model_path": f"plain: {trouble}" if trouble else "tabulated",
-            "model_setup_rows": self.shortcut.setup_rows,
-        }
+        path = f"plain: {self.shortcut.reason}" if self.shortcut.table is None else "tabulated"
+        if self.plain_people:
+            people = "1 person" if self.plain_people == 1 else f"{self.plain_people} people"
+            path += f", but plain for {people}: {self.trouble}"
+        return {"model_path": path, "model_setup_rows": self.shortcut.setup_rows}
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,11 @@ class JudgedPeople:
 
     def misjudged(self, chosen: Chosen) -> NDArray[np.intp]:
         """Return the people of whose options the encoder makes something else than the table says."""
-        who, option = np.nonzero(np.arange(chosen.codes.shape[1]) < chosen.n[:, None])
-        if self.table is None or not len(who):
+        if self.table is None:
+            return np.empty(0, np.intp)
+        offered = np.arange(chosen.codes.shape[1]) < chosen.n[:, None]
+        who, option = np.nonzero(offered & self.table.held[:, None])
+        if not len(who):
             return np.empty(0, np.intp)
         codes = chosen.codes[who, option]
         return np.unique(who[self.table.differs(codes, who, self.schema.decode(codes, self.people, who))])
@@ -85,19 +94,28 @@ class JudgedPeople:
     def now(self) -> Answers:
         """Judge the people as they are."""
         everyone = np.arange(len(self.people))
-        values = self._by_table(Questions(everyone, self.people.codes))
-        if values is None:
-            return self.meter.judge_by_group(self.schema.decode(self.people), everyone)
-        return values, {}
+        return self._judge(
+            Questions(everyone, self.people.codes), lambda rows: self.schema.decode(self.people.take(rows))
+        )
 
     def __call__(self, questions: Questions) -> Answers:
         """Judge states: P(target) of each row, and the people on whose rows the model failed."""
-        values = self._by_table(questions)
-        if values is None:
-            frame = self.schema.decode(questions.codes, self.people, questions.people)
-            return self.meter.judge_by_group(frame, questions.people)
-        return values, {}
+        who, codes = questions
+        return self._judge(questions, lambda rows: self.schema.decode(codes[rows], self.people, who[rows]))
 
-    def _by_table(self, questions: Questions) -> NDArray[np.float64] | None:
-        table, (who, codes) = self.table, questions
-        return None if table is None else self.meter.judge_by_shortcut(lambda: table.probability(codes, who), len(who))
+    def _judge(self, questions: Questions, frame_of: Callable[[NDArray[np.intp]], pd.DataFrame]) -> Answers:
+        """Judge by table whom it holds for, and by frames all others, or all where the table gives no answer."""
+        who, codes = questions
+        fast = np.zeros(len(who), np.bool_) if self.table is None else self.table.held[who]
+        values, failures = np.empty(len(who)), dict[int, ModelError]()
+        if self.table is not None and fast.any():
+            by_table = partial(self.table.probability, codes[fast], who[fast])
+            answers = self.meter.judge_by_shortcut(by_table, int(fast.sum()))
+            if answers is None:
+                fast[:] = False
+            else:
+                values[fast] = answers
+        slow = np.flatnonzero(~fast)
+        if len(slow):
+            values[slow], failures = self.meter.judge_by_group(frame_of(slow), who[slow])
+        return values, failures

@@ -88,7 +88,7 @@ class Solving:
         outcome.note_figures(rows, figures)
         wrong = judge.misjudged(result.chosen)
         if len(wrong):
-            self.judging.note_misjudged()
+            self.judging.note_misjudged(len(wrong))
             outcome.forget(rows[wrong])
             left = None if seconds is None else max(seconds - (monotonic() - began), 0.0)
             self._search(rows[wrong], judge.take(wrong).plain(), room, lambda share: None, left)
