@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import event, text
 
+from leastways.errors import SettingError
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Service, StoreDown
 from tests.server.postgres import Cluster
@@ -120,3 +121,23 @@ def test_a_database_that_cannot_be_opened(shop: Path, recourse: Recourse, tmp_pa
         serve(shop, recourse, database=str(tmp_path / "nowhere" / "d.db"))
     with pytest.raises(StoreDown):
         serve(shop, recourse, database="postgresql://bank@127.0.0.1:1/bank")
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://bank@127.0.0.1:1/bank?sslmod=require", "no connection option 'sslmod'"),
+        ("postgresql://bank:p@ss@word@127.0.0.1:1/bank", "cannot be read"),
+        ("postgresql://bank@127.0.0.1:port/bank", "cannot be read"),
+    ],
+)
+def test_an_address_that_is_wrong(shop: Path, recourse: Recourse, url: str, told: str) -> None:
+    with pytest.raises(SettingError, match=told) as error:
+        serve(shop, recourse, database=url)
+    assert "ss@word" not in str(error.value)
+
+
+def test_an_address_with_options(shop: Path, recourse: Recourse) -> None:
+    """The options are PostgreSQL's, so that what is missing here is the server alone."""
+    with pytest.raises(StoreDown):
+        serve(shop, recourse, database="postgresql://bank@127.0.0.1:1/bank?sslmode=disable&application_name=lw")

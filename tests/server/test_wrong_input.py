@@ -180,6 +180,25 @@ def test_a_wrong_body(untouched: Service, body: Any, field: str, allowed: str) -
     refused(untouched, body, field, allowed)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b'{"people": [{"state": {"age": 1, "age": 2}}]}', "the key 'age' stands twice"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"people": [\xff]}', "is not valid JSON"),
+        (b'{"people": [}', "is not valid JSON"),
+        (b"", ""),
+    ],
+    ids=["twice", "deep", "no UTF-8", "torn", "empty"],
+)
+def test_a_body_that_cannot_be_read(untouched: Service, text: bytes, told: str) -> None:
+    answer = Client(untouched).post("/v1/recourse", None, content=text, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["field"] == "body"
+    assert told in error["message"]
+
+
 def test_every_fault_is_named_at_once(untouched: Service) -> None:
     first, second = good(), good()
     first["state"] |= {"age": -3, "job": "baker"}

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from leastways import __version__
 from leastways.server.guards import Guards
+from leastways.server.json_requests import JsonRoute
 from leastways.server.openapi import describe_people
 from leastways.server.problems import add_problems
 from leastways.server.routes import add_routes
@@ -24,6 +25,7 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
     )
+    app.router.route_class = JsonRoute
     add_problems(app)
     add_routes(app, service)
     describe_people(app, service)

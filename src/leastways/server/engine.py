@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -62,6 +62,22 @@ def _check_address(url: str) -> None:
             "database: the PostgreSQL URL cannot be read; write postgresql://user:password@host:port/name, and in a "
             "password %40 for @, %3A for :, %2F for /, %25 for %."
         )
+    _check_options(make_url(url))
+
+
+def _check_options(url: URL) -> None:
+    """Refuse what stands behind the question mark where PostgreSQL knows no such option; values are left to it."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import make_conninfo
+
+    for name in url.query:
+        try:
+            make_conninfo("", **{name: ""})
+        except ProgrammingError:
+            raise SettingError(
+                f"database: PostgreSQL has no connection option {name!r}; there are sslmode, application_name, options "
+                "and others, see its manual under libpq."
+            ) from None
 
 
 def _keep_private(path: str) -> None:
