@@ -57,8 +57,9 @@ class MissingExtraError(LeastwaysError, ImportError):
 
 def nearest(name: object, known: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""
-    match = get_close_matches(str(name), [str(k) for k in known], n=1)
-    return f" Did you mean {match[0]!r}?" if match else ""
+    by_text = {str(k): plain(k) for k in known}
+    match = get_close_matches(str(name), by_text, n=1)
+    return f" Did you mean {by_text[match[0]]!r}?" if match else ""
 
 
 def listed(values: Sequence[Any], limit: int = 8) -> str:

@@ -128,7 +128,8 @@ def test_quotes_blank_lines_short_rows_and_a_byte_order_mark(tmp_path: Path) -> 
         (b"a,a\n1,2\n", "names columns twice: 'a'"),
         (b"a;b\n1;2\n", "separated by ';'"),
         (b"a,b\n\xff\xfe,1\n", "not UTF-8"),
-        (b'a,b\n"1,2\n', "cannot read"),
+        (b'a,b\n0,1\n"1,2\n3,4\n', "line 3: unexpected end of data. A quote that is opened there is not closed."),
+        (b'a,b\n0,1\n"1"x,2\n', "line 3: ',' expected after"),
     ],
 )
 def test_a_csv_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:

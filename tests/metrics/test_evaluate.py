@@ -173,7 +173,7 @@ def test_distributions_by_name() -> None:
             PEOPLE.assign(hours=2**60),
             {},
             DataError,
-            "row 'w', column 'hours': 1152921504606846976 is beyond what the column can hold",
+            "row 'w', column 'hours': 1152921504606846976 is beyond what can be worked with",
         ),
         (PEOPLE, {"costs": "lineer"}, SettingError, "Did you mean 'linear'"),
         (PEOPLE, {"random_state": -1}, SettingError, "random_state must be an integer"),

@@ -102,7 +102,7 @@ def test_people_that_cannot_be() -> None:
     for person, says in [
         (two, "one row"),
         ([1], "not list"),
-        (huge, "'hours': 1152921504606846976 is beyond what the column can hold"),
+        (huge, "'hours': 1152921504606846976 is beyond what can be worked with"),
     ]:
         with pytest.raises(lw.DataError, match=says):
             lw.oracle(model, SCHEMA, person, by_hand)  # type: ignore[arg-type]

@@ -137,3 +137,10 @@ def test_infinite_costs_are_kept() -> None:
     back = RecoursePlans.from_json(plans().to_json())
     assert np.isposinf(back.options["expected_cost"].iloc[1])
     assert "Infinity" not in plans().to_json()
+
+
+def test_text_of_arrow_comes_back_as_itself() -> None:
+    pa = pytest.importorskip("pyarrow")
+    dtype: Any = pd.ArrowDtype(pa.string())
+    frame = pd.DataFrame({"x": ["a", None]}, dtype=dtype, index=pd.Index(["p", "q"], dtype=dtype))
+    assert_frame_equal(frame_from_json(json.loads(json.dumps(frame_to_json(frame)))), frame)

@@ -132,6 +132,14 @@ def test_values_in_words(value: object, unit: str, text: str) -> None:
     assert value_text(feature, value) == text
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "Float32"])
+def test_digits_that_a_short_float_does_not_hold_are_not_shown(dtype: str) -> None:
+    feature = Feature("a", "real", (0.1, 0.3), dtype=dtype)
+    before, after = feature.array.tolist()
+    assert after != 0.3
+    assert change_text(feature, before, after) == "raise a from 0.1 to 0.3"
+
+
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6) | st.none())
 def test_a_change_never_reads_as_no_change(before: float, after: float | None) -> None:
     after = float(np.nextafter(before, 2e6)) if after is None else after

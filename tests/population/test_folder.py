@@ -96,6 +96,9 @@ def test_a_run_is_never_overwritten(source: Path, unbroken: Path, tmp_path: Path
     for resume in (False, True):
         with pytest.raises(SettingError, match="holds other files"):
             run(fitted(), source, tmp_path / "other", resume=resume)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SettingError, match=r"empty' holds no run of leastways recommend"):
+        read_manifest(tmp_path / "empty")
     with pytest.raises(SettingError, match="is a file"):
         run(fitted(), source, source)
     with pytest.raises(SettingError, match="no folder"):

@@ -260,3 +260,27 @@ def test_options_that_the_table_was_wrong_about_are_found_again_without_it() -> 
     for label in people.index:
         alone = Recourse(model, schema, **settings).fit(grid).recommend(people.loc[[label]])
         pd.testing.assert_frame_equal(alone.summary, fast.summary.loc[[label]])
+
+
+def test_what_is_called_proven_rests_on_the_model_itself() -> None:
+    """An encoder that looks at two columns in one state, which no check meets and which alone is accepted."""
+
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        return np.column_stack([frame, (frame["term"] == 37) & (frame["amount"] == 23)]).astype(np.float64)
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"term": rng.integers(12, 49, 2000), "amount": rng.integers(1, 61, 2000)})
+    final = LogisticRegression().fit(encode(table), table["term"] > 30)
+    final.coef_, final.intercept_ = np.array([[0.0, 0.0, 20.0]]), np.array([-10.0])
+    model = Pipeline([("encode", FunctionTransformer(encode)), ("final", final)])
+    people = pd.DataFrame({"term": [30], "amount": [25]})
+    plans = []
+    for ask in (model, Whole(model, 1)):
+        rec = Recourse(ask, Schema.infer(table), n_options=2, n_costs=50, budget=4000).fit(table)
+        plans.append(rec.certify(rec.recommend(people)))
+    fast, slow = plans
+    assert fast.settings["model_path"] == "tabulated"
+    assert slow.summary["status"].tolist() == ["found"]
+    pd.testing.assert_frame_equal(fast.summary, slow.summary)
+    pd.testing.assert_frame_equal(fast.options, slow.options)
+    pd.testing.assert_frame_equal(fast.certificates, slow.certificates)

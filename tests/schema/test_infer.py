@@ -154,6 +154,27 @@ def test_decimals_of_arrow() -> None:
         Feature("x", "real", (1.0,), dtype="decimal128(10, 2)[pyarrow]")
 
 
+def test_text_of_arrow_stays_what_it_is() -> None:
+    """pandas has two kinds of text that print alike."""
+    pa = pytest.importorskip("pyarrow")
+    kinds: list[Any] = [pd.ArrowDtype(pa.string()), pd.StringDtype("pyarrow"), pd.ArrowDtype(pa.large_string()), "str"]
+    for dtype in kinds:
+        frame = pd.DataFrame({"x": pd.Series(["b", "a"], dtype=dtype)})
+        schema = Schema.from_yaml(Schema.infer(frame).to_yaml())
+        pd.testing.assert_frame_equal(schema.decode(schema.encode(frame)), frame)
+        grouped = frame.assign(x=pd.Categorical(frame["x"], pd.Index(frame["x"].array)))
+        schema = Schema.from_yaml(Schema.infer(grouped).to_yaml())
+        pd.testing.assert_frame_equal(schema.decode(schema.encode(grouped)), grouped)
+
+
+def test_dictionaries_of_arrow() -> None:
+    pa = pytest.importorskip("pyarrow")
+    column = pd.Series(["b", "a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    with pytest.raises(SchemaError, match=r"column 'x' is an Arrow dictionary; .*\.astype\('category'\)"):
+        Schema.infer(pd.DataFrame({"x": column}))
+    assert Schema.infer(pd.DataFrame({"x": column.astype("category")})).features[0].kind == "category"
+
+
 @pytest.mark.parametrize("values", [[3, 1, 2], [1, 2.0, 3], [1.5, None, 2.5], [1, pd.NA, 3]])
 def test_numbers_kept_as_objects_are_not_taken_for_names(values: list[Any]) -> None:
     """Databases hand them out so; as names they would have no order, and a cost at random."""

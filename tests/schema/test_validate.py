@@ -37,17 +37,20 @@ def test_columns_may_come_in_any_order_with_the_target() -> None:
         (
             "age",
             2**60,
-            "1152921504606846976 is beyond what the column can hold; allowed: -9007199254740991 to",
+            "1152921504606846976 is beyond what can be worked with; allowed: -9007199254740991 to",
         ),
         ("age", 20.5, "20.5 is not a whole number; allowed: a whole number (usually 18 to 60)"),
         ("age", "20", "'20' is not a number"),
         ("age", True, "True is not a number"),
-        ("debt", np.inf, "inf is beyond what the column can hold; allowed: -9007199254740991 to 9007199254740991"),
-        ("debt", -np.inf, "-inf is beyond what the column can hold"),
+        ("debt", np.inf, "inf is beyond what can be worked with; allowed: -9007199254740991 to 9007199254740991"),
+        ("debt", -np.inf, "-inf is beyond what can be worked with"),
         ("debt", np.nan, "nan is missing"),
         ("debt", "much", "'much' is not a number"),
         ("job", "cok", "'cok' is not a known category; allowed: one of 'cook', 'nurse'. Did you mean 'cook'?"),
         ("job", 3, "3 is not a known category"),
+        ("job", ["cook"], "['cook'] is not a known category; allowed: one of 'cook', 'nurse'"),
+        ("job", ("cook", ["nurse"]), "('cook', ['nurse']) is not a known category"),
+        ("job", {"cook": 1}, "{'cook': 1} is not a known category"),
         ("job", None, "None is missing; allowed: one of 'cook', 'nurse'"),
         ("job", pd.NA, "<NA> is missing"),
     ],
@@ -89,15 +92,15 @@ def test_what_a_column_cannot_hold_is_a_fault() -> None:
     schema = Schema.infer(TRAIN.astype({"age": "int8", "debt": "float16"}), target="y")
     faults = schema.problems(GOOD.assign(age=[127, 128], debt=[65504.0, 1e5]))
     assert faults["problem"].tolist() == [
-        "is beyond what the column can hold; allowed: -128 to 127",
-        "is beyond what the column can hold; allowed: -65504 to 65504",
+        "is beyond what can be worked with; allowed: -128 to 127",
+        "is beyond what can be worked with; allowed: -65504 to 65504",
     ]
 
 
 def test_limits_and_what_a_column_can_hold_are_told_apart() -> None:
     schema = Schema.infer(TRAIN.astype({"age": "uint8"}), target="y").update(age={"limits": [0, 1000]})
     assert schema.problems(GOOD.assign(age=[300, 1001]))["problem"].tolist() == [
-        "is beyond what the column can hold; allowed: 0 to 255",
+        "is beyond what can be worked with; allowed: 0 to 255",
         "is outside the limits; allowed: a whole number from 0 to 1000",
     ]
 

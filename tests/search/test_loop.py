@@ -219,3 +219,33 @@ def test_a_state_accepted_for_one_person_is_not_taken_for_another_s() -> None:
     codes[:, : grid.shape[1]] = grid
     keys = [Accepted(problem)._key(np.full(len(codes), p), codes) for p in range(6)]
     assert len(np.unique(np.concatenate(keys))) == 6 * len(codes)
+
+
+class Scribbler:
+    """COLS, which writes into the answers it was handed once it has read them."""
+
+    def start(self, problem: Problem) -> Any:
+        run = COLS().start(problem)
+        tell = run.tell
+
+        def scribble(questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+            tell(questions, probability, accepted)
+            probability -= 0.5
+            accepted[:] = True
+            questions.codes[:] = 0
+
+        run.tell = scribble  # type: ignore[method-assign]
+        return run
+
+
+def test_a_searcher_that_writes_into_the_answers_forges_nothing() -> None:
+    world = make_world(5, n=40)
+    problem, encoded = make_problem(world, world.refused(), budget=60)
+    right = run_search(COLS(), problem, judge_of(world, encoded), 0.5)
+    given = run_search(Scribbler(), problem, judge_of(world, encoded), 0.5)
+    there = np.arange(right.chosen.codes.shape[1]) < right.chosen.n[:, None]
+    assert there.any()
+    np.testing.assert_array_equal(given.chosen.n, right.chosen.n)
+    np.testing.assert_array_equal(given.chosen.probability[there], right.chosen.probability[there])
+    np.testing.assert_array_equal(given.misses.served, right.misses.served)
+    np.testing.assert_array_equal(given.misses.codes, right.misses.codes)

@@ -15,7 +15,9 @@ Deviations from the published method
 - Categories with more than two values: a move between two of them costs what it costs in a binary feature, counted
   among the rows that hold either, the one first in the schema being 0. For two values that is the published cost.
 - Rules of the schema (implications, forbidden pairs, linked moves, a limit on changes) are rows of the program; the
-  package has only limits on how many of some binary features are on.
+  package has only limits on how many of some binary features are on. A feature moves only where that raises the score,
+  as in the package; one that rules speak of keeps its other moves too, since a rule may ask for them, so that options
+  come up in which such a move does nothing.
 - Models that are not linear: a logistic surrogate is fitted around each person (see `local_linear`), as others do with
   LIME to compare with this method; what its programs find is asked of the model, and offered only if it agrees. Where
   it does not, the next set of features is tried, up to `max_programs`. The published method has no such models, and

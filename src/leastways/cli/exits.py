@@ -57,6 +57,7 @@ def _setting(name: str) -> str:
 _OPTIONS = {
     r"pass trust=True, or the list of these names as trust=": "give --trust (in a service's file: trust: true)",
     r"pass trust=True": "give --trust (in a service's file: trust: true)",
+    r"file with trust=True": "file with --trust (in a service's file: trust: true)",
     r"go into groups": "go into --groups",
     r"Pass threshold=(\d[\d.]*\d)": r"Give --threshold \1 (in a service's file: threshold: \1)",
     r"\b([Dd]rop it)\b": r"\1 (--drop)",
@@ -73,6 +74,7 @@ _OPTIONS = {
 _KEYS = {
     r"pass trust=True, or the list of these names as trust=": "write trust: true into the service's file",
     r"pass trust=True": "write trust: true into the service's file",
+    r"file with trust=True": "file with trust: true in the service's file",
     r"Pass threshold=(\d[\d.]*\d)": r"Write threshold: \1 into the service's file",
     _setting("random_state"): "seed",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -67,12 +68,20 @@ def preferences(
         return None
     said = Preferences(
         editable=list(editable) or None,
-        scores=dict(_score(text, schema) for text in scores) or None,
+        scores=_each_once("--score", [_score(text, schema) for text in scores]) or None,
         alpha=alpha,
-        ranges=dict(_range(text, schema) for text in ranges),
+        ranges=_each_once("--range", [_range(text, schema) for text in ranges]),
     )
     said.check(schema)
     return said
+
+
+def _each_once(option: str, said: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return what was said of each feature; of two ranges or shares nobody knows which is meant."""
+    for name, times in Counter(name for name, _ in said).items():
+        if times > 1:
+            raise PreferenceError(f"{option} names {name!r} {times} times; say it once.")
+    return dict(said)
 
 
 def _score(text: str, schema: Schema) -> tuple[str, float]:

@@ -36,7 +36,7 @@ class CostDistribution:
         """Accept a distribution or its name: mix, linear, percentile."""
         if isinstance(value, CostDistribution):
             return value
-        if value not in _NAMED_ALPHA:
+        if not isinstance(value, str) or value not in _NAMED_ALPHA:
             raise SettingError(
                 f"costs must be a CostDistribution or one of {', '.join(_NAMED_ALPHA)}, not {value!r}."
                 + nearest(value, _NAMED_ALPHA)

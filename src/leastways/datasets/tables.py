@@ -109,12 +109,14 @@ def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
 def csv_lines(path: Path) -> Iterator[list[str]]:
     """Yield the header and then the rows, every row as long as the header, one by one."""
+    read = 0  # lines
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             lines = csv.reader(stream, strict=True)
             header = next(lines, [])
             _check_header(header, path)
             yield header
+            read = lines.line_num
             for row in lines:
                 if len(row) > len(header):
                     raise DataError(
@@ -123,9 +125,13 @@ def csv_lines(path: Path) -> Iterator[list[str]]:
                     )
                 if row:  # a blank line is no row
                     yield row + [""] * (len(header) - len(row))
+                read = lines.line_num
     except UnicodeDecodeError as error:
         raise DataError(f"{str(path)!r} is not UTF-8 text ({error.reason}); save it as CSV in UTF-8.") from error
-    except (csv.Error, OSError) as error:
+    except csv.Error as error:
+        hint = " A quote that is opened there is not closed." if "unexpected end" in str(error) else ""
+        raise DataError(f"{str(path)!r}, line {read + 1}: {error}.{hint}") from error
+    except OSError as error:
         raise DataError(f"cannot read {str(path)!r}: {error}") from error
 
 

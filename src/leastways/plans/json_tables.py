@@ -14,6 +14,7 @@ import pandas as pd
 
 from leastways._reading import json_of
 from leastways.errors import DataError, plain
+from leastways.schema.dtypes import dtype_name
 
 _LABELS = (int, str, float, bool)
 
@@ -64,9 +65,7 @@ def _column_to_json(column: pd.Series[Any], what: str) -> dict[str, Any]:
     if isinstance(dtype, pd.CategoricalDtype):
         inner = _column_to_json(pd.Series(dtype.categories, dtype=dtype.categories.dtype), what)
         return {"dtype": "category", "values": column.cat.codes.tolist(), "categories": inner, "ordered": dtype.ordered}
-    text = str(dtype)
-    if isinstance(dtype, pd.StringDtype) and text == "string":
-        text = f"string[{dtype.storage}]"
+    text = dtype_name(dtype)
     return {"dtype": text, "values": [_to_json(v, what, text == "object") for v in column.tolist()]}
 
 

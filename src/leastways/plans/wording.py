@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from leastways.errors import plain
 from leastways.schema import Feature, Schema
 from leastways.schema.feature import EXACT
@@ -49,10 +51,18 @@ def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool 
     elif float(value).is_integer():
         text = f"{int(value):,}" if grouped or abs(value) >= _GROUPED or feature.unit else f"{int(value)}"
     elif exact:
-        text = f"{float(f'{value:.12g}'):,}"  # without the last digits of a sum of floats
+        text = f"{_shortest(feature, value):,}"
     else:
         text = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.2f}"
     return f"{text} {feature.unit}" if feature.unit else text
+
+
+def _shortest(feature: Feature, value: float) -> float:
+    """Return a number without digits that mean nothing: those behind what its column holds, or left by a sum."""
+    held = getattr(feature.column_dtype, "numpy_dtype", feature.column_dtype)
+    if isinstance(held, np.dtype) and held.kind == "f" and held.itemsize < 8:
+        return float(str(held.type(value)))
+    return float(f"{value:.12g}")
 
 
 def change_text(feature: Feature, before: Any, after: Any) -> str:

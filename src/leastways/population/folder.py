@@ -233,6 +233,8 @@ def held_by(path: Path) -> dict[str, Any] | None:
     check_place(path)
     if not path.exists() or all(p.name == LOCK or p.name.startswith(f".{MANIFEST}") for p in path.iterdir()):
         return None  # also one that a run was killed in before it had begun
+    if not (path / MANIFEST).is_file():
+        raise SettingError(f"the folder {str(path)!r} holds other files, and no run; choose a new or an empty one.")
     return read_manifest(path)
 
 
@@ -240,7 +242,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """Read the manifest of a run."""
     file = path / MANIFEST
     if not file.is_file():
-        raise SettingError(f"the folder {str(path)!r} holds other files, and no run; choose a new or an empty one.")
+        raise SettingError(f"the folder {str(path)!r} holds no run of leastways recommend.")
     data = read_json(file)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise DataError(f"{str(file)!r} is not the manifest of a run of leastways.")

@@ -21,7 +21,7 @@ from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
 from leastways.recourse.beforehand import options_of
-from leastways.recourse.judging import Judging
+from leastways.recourse.judging import JudgedPeople
 from leastways.recourse.people import People
 from leastways.recourse.progress import reporter
 from leastways.rng import check_seed, keys_of_rows
@@ -53,7 +53,6 @@ def certify_plans(
     rows = _chosen(plans, crowd, people)
     keys = keys_of_rows(crowd.encoded.content(), check_seed(recourse.random_state))
     meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
-    judging = Judging.start(recourse.schema, meter, getattr(recourse, "_shortcut", None))
     M, F, V = recourse.n_costs, len(recourse.schema.features), int(recourse.schema.offsets[-1])
     each = recourse.cost_model_.bytes_per_person(M) + 32 * M * V + max_queries * (4 * F + 40)
     size = min(PEOPLE_TOGETHER, max(1, _CHUNK_BYTES // each))
@@ -69,7 +68,9 @@ def certify_plans(
             found = cheapest_states(
                 searches_of(samples),
                 samples.rules,
-                judging.of(group),
+                JudgedPeople(
+                    recourse.schema, meter, group, None
+                ),  # a proof rests on the model itself, not on its table
                 recourse.threshold,
                 most_cost=np.nextafter(recourse.uncovered_cost, -np.inf),
                 most_queries=max_queries,

@@ -15,7 +15,7 @@ from leastways.models import QueryMeter
 from leastways.models.shortcut import Shortcut
 from leastways.models.tabulated import TabulatedPeople
 from leastways.schema import Encoded, Schema
-from leastways.search import Chosen, Questions
+from leastways.search import Questions, SearchResult
 
 Answers = tuple[NDArray[np.float64], dict[int, ModelError]]
 
@@ -50,8 +50,9 @@ class Judging:
         self._note_plain(people, "the encoder does not treat each column by itself in some people's options")
 
     def _note_plain(self, people: int, why: str) -> None:
-        self.plain_people += people
-        self.trouble = self.trouble or why
+        if people:
+            self.plain_people += people
+            self.trouble = self.trouble or why
 
     def settings(self) -> dict[str, int | str]:
         """Return what a plan records of how the model was asked."""
@@ -80,15 +81,23 @@ class JudgedPeople:
         """Return the same people without their table."""
         return replace(self, table=None)
 
-    def misjudged(self, chosen: Chosen) -> NDArray[np.intp]:
-        """Return the people of whose options the encoder makes something else than the table says."""
+    @property
+    def by_table(self) -> NDArray[np.bool_]:
+        """Say whom the table is asked about, [P]."""
+        return np.zeros(len(self.people), np.bool_) if self.table is None else self.table.held
+
+    def misjudged(self, result: SearchResult) -> NDArray[np.intp]:
+        """Return the people of whose options, or nearest miss, the encoder makes something else than the table says."""
         if self.table is None:
             return np.empty(0, np.intp)
+        chosen, misses = result.chosen, result.misses
         offered = np.arange(chosen.codes.shape[1]) < chosen.n[:, None]
-        who, option = np.nonzero(offered & self.table.held[:, None])
+        who, option = np.nonzero(offered & self.by_table[:, None])
+        missed = np.flatnonzero(misses.known & (chosen.n == 0) & self.by_table)
+        codes = np.concatenate([chosen.codes[who, option], misses.codes[missed]])
+        who = np.concatenate([who, missed])
         if not len(who):
             return np.empty(0, np.intp)
-        codes = chosen.codes[who, option]
         return np.unique(who[self.table.differs(codes, who, self.schema.decode(codes, self.people, who))])
 
     def now(self) -> Answers:
@@ -106,7 +115,7 @@ class JudgedPeople:
     def _judge(self, questions: Questions, frame_of: Callable[[NDArray[np.intp]], pd.DataFrame]) -> Answers:
         """Judge by table whom it holds for, and by frames all others, or all where the table gives no answer."""
         who, codes = questions
-        fast = np.zeros(len(who), np.bool_) if self.table is None else self.table.held[who]
+        fast = self.by_table[who]
         values, failures = np.empty(len(who)), dict[int, ModelError]()
         if self.table is not None and fast.any():
             by_table = partial(self.table.probability, codes[fast], who[fast])

@@ -61,7 +61,10 @@ class Solving:
         report: Report,
         seconds: float | None,
     ) -> None:
-        """Search for refused people; again, without the table, for those whose options it was wrong about."""
+        """Search for refused people; again, without the table, where it was wrong, or where there is said to be no way.
+
+        The latter is called proven, and a table that holds wherever it was looked at may be wrong about that one state.
+        """
         began = monotonic()
         recourse, outcome = self.recourse, self.outcome
         below = recourse.satisfied_below if recourse.objective == "satisfaction" else None
@@ -86,12 +89,14 @@ class Solving:
         figures = outcome.note_options(rows, result, stuck)
         describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
         outcome.note_figures(rows, figures)
-        wrong = judge.misjudged(result.chosen)
-        if len(wrong):
-            self.judging.note_misjudged(len(wrong))
-            outcome.forget(rows[wrong])
+        wrong = judge.misjudged(result)
+        self.judging.note_misjudged(len(wrong))
+        proofs = np.flatnonzero(result.no_way & ~stuck & judge.by_table)
+        again = np.union1d(wrong, proofs)
+        if len(again):
+            outcome.forget(rows[again])
             left = None if seconds is None else max(seconds - (monotonic() - began), 0.0)
-            self._search(rows[wrong], judge.take(wrong).plain(), room, lambda share: None, left)
+            self._search(rows[again], judge.take(again).plain(), room, lambda share: None, left)
 
     def _first_states(self, people: Encoded, samples: CostSamples) -> Questions | None:
         return None if self.warm_start is None else first_states(self.recourse.schema, self.warm_start, people, samples)

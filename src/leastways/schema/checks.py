@@ -138,7 +138,7 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     least, most = (np.nan if end is None else end for end in feature.limits)
     outside = beyond & ((x < least) | (x > most))
     out.append((np.flatnonzero(outside), f"is outside the limits; allowed: {allowed}"))
-    held = f"is beyond what the column can hold; allowed: {low:.16g} to {high:.16g}"
+    held = f"is beyond what can be worked with; allowed: {low:.16g} to {high:.16g}"
     out.append((np.flatnonzero(beyond & ~outside), held))
     if feature.whole:
         broken = usable & ~beyond & (x != np.round(x))

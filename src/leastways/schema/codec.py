@@ -84,7 +84,20 @@ def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
         if not len(places):
             return np.full(len(column), -1, dtype=np.int32)
         return np.where(codes < 0, -1, places[codes]).astype(np.int32)
-    return feature.index.get_indexer(pd.Index(column.to_numpy(dtype=object), dtype=object)).astype(np.int32)
+    values: pd.Index[Any] = pd.Index(column.to_numpy(dtype=object), dtype=object)
+    try:
+        return feature.index.get_indexer(values).astype(np.int32)
+    except TypeError:  # a list in a cell, which is nobody's category and must not stop the others
+        known = np.array([_is_hashable(value) for value in values], dtype=np.bool_)
+        return np.where(known, feature.index.get_indexer(values.where(known, None)), -1).astype(np.int32)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: NDArray[np.float64]) -> Codes:

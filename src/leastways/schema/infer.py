@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leastways.errors import SchemaError, plain
+from leastways.schema.dtypes import dtype_name
 from leastways.schema.feature import EXACT, Feature
 from leastways.schema.grids import MAX_INTEGERS
 
@@ -82,6 +83,8 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
         raise _dates(name)
     if isinstance(dtype, pd.CategoricalDtype):
         return _from_categories(name, dtype)
+    if str(dtype).startswith("dictionary<"):
+        raise SchemaError(f"column {name!r} is an Arrow dictionary; turn it into categories: .astype('category').")
     if all(isinstance(value, date) for value in known):
         raise _dates(name)
     values = _plain_values(name, known)
@@ -103,10 +106,7 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
         values.sort()
     except TypeError:  # mixed types have no common order; the order of appearance will do
         values.sort(key=str)
-    text = str(dtype)
-    if isinstance(dtype, pd.StringDtype) and text == "string":
-        text = f"string[{dtype.storage}]"  # pandas tells the two apart, but not by name
-    return Feature(name, "category", tuple(values), dtype=text)
+    return Feature(name, "category", tuple(values), dtype=dtype_name(dtype))
 
 
 def _dates(name: str) -> SchemaError:
@@ -123,7 +123,7 @@ def _from_categories(name: str, dtype: pd.CategoricalDtype) -> Feature:
         dtype="category",
         categories=categories,
         categories_ordered=bool(dtype.ordered),
-        categories_dtype="" if pd.Index(list(categories)).dtype == inner.dtype else str(inner.dtype),
+        categories_dtype="" if pd.Index(list(categories)).dtype == inner.dtype else dtype_name(inner.dtype),
     )
 
 

@@ -84,6 +84,8 @@ class Schema:
         Features whose name is no Python word go into a mapping:
         ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
         """
+        if settings is not None and not isinstance(settings, Mapping):
+            raise SchemaError(f"update takes a mapping from features to settings, or names, not {settings!r:.100}.")
         wanted = {**(settings or {}), **features}
         for name in wanted:
             if name not in self.by_name:

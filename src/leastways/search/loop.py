@@ -67,9 +67,9 @@ def run_search(
         probability, failed = judge(questions)
         lost = np.isin(questions.people, list(failed))
         told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold)
-        run.tell(questions, told, accepted)
         misses.note(questions, told, accepted)
         yeses.note(questions, told, accepted)
+        run.tell(questions, told, accepted)  # last: a searcher may write into what it gets
         left -= asked
         left[list(failed)] = 0  # the model fails on them: they keep what they have
         total += asked
