@@ -106,7 +106,7 @@ def erase(
             elif older_than is not None:
                 erased = store.erase_before(now() - timedelta(days=older_than))
             else:
-                erased = sum(store.erase_family(one) for one in answers or ())
+                erased = store.erase_families(answers or ())
         if as_json:
             print_json({"erased": erased})
         else:

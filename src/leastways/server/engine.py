@@ -96,7 +96,7 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    cursor.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten, see `forget_erased` for the rest
     cursor.close()
 
 
@@ -158,18 +158,23 @@ def cause_told(url: str) -> Iterator[None]:
         raise StoreDown(f"{error}: {first}") from error
 
 
-def forget_log(engine: Engine) -> bool:
-    """Empty the log of SQLite, which else holds what was erased until it happens to be overwritten.
+def forget_erased(engine: Engine) -> bool:
+    """Write SQLite's file anew and empty its log: both still hold some of what was erased.
 
-    False where somebody was reading in it all the time.
+    What is deleted is overwritten (`secure_delete`), but copies are left where rows once moved between pages. False
+    where that could not be done: somebody was reading or writing all the time, or there is no room for the new file.
     """
     if engine.dialect.name != "sqlite":
         return True
     with database_errors():
         connection = engine.raw_connection()
         try:
-            busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            cursor = connection.cursor()
+            cursor.execute("VACUUM")
+            busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             return not busy
+        except sqlite3.OperationalError:
+            return False
         finally:
             connection.close()
 

@@ -240,7 +240,7 @@ class Service:
             raise SettingError("erase by an answer's id or by a reference: give one of them.")
         if reference is not None:
             return self.store.erase_reference(reference)
-        return self.store.erase_family(str(answer_id))
+        return self.store.erase_families([str(answer_id)])
 
 
 def _warm_up(recourse: Recourse, train: pd.DataFrame) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, delete, func, insert, select
+from sqlalchemy import ColumnElement, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
-from leastways.server.engine import forget_log, reading, writing
+from leastways.server.engine import forget_erased, reading, writing
 from leastways.server.faults import NotKnown, NotReady, Stuck
 from leastways.server.origin import Origin, rules_of
 from leastways.server.plan_json import plan_from_text
@@ -89,9 +89,12 @@ class Store:
             "settings": origin.settings,
             "libraries": origin.libraries,
         }
-        with writing(self.engine) as session:
-            if session.get(OriginRow, origin.id) is None:
-                session.execute(insert(OriginRow), [row])
+        try:
+            with writing(self.engine) as session:
+                if session.get(OriginRow, origin.id) is None:
+                    session.execute(insert(OriginRow), [row])
+        except IntegrityError:  # another process started at the same moment, and was first
+            return
 
     def record(self, answers: Sequence[NewAnswer], origin_id: str) -> set[str]:
         """Record answers, all or none; people of a job leave the list of the waiting in the same step.
@@ -188,37 +191,42 @@ class Store:
                 if attempt == 2:
                     raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.") from None
 
-    def erase_family(self, answer_id: str) -> int:
-        """Erase a person, by any of their answers; returns how many were erased."""
-        with writing(self.engine) as session:
-            person = session.scalar(select(AnswerRow.person_id).where(AnswerRow.id == answer_id))
-            erased = _erase(session, PersonRow.id == (person or answer_id), "asked")
+    def erase_families(self, answer_ids: Iterable[str]) -> int:
+        """Erase people, each by any of their answers; returns how many were erased."""
+        erased = 0
+        for answer_id in answer_ids:
+            with reading(self.engine) as session:
+                person = session.scalar(select(AnswerRow.person_id).where(AnswerRow.id == answer_id))
+            erased += self._erase_all(PersonRow.id == (person or answer_id), "asked")
         return self._for_good(erased)
 
     def erase_reference(self, reference: str) -> int:
         """Erase everyone whom a caller gave this label."""
-        with writing(self.engine) as session:
-            erased = _erase(session, PersonRow.reference == reference, "asked")
-        return self._for_good(erased)
+        return self._for_good(self._erase_all(PersonRow.reference == reference, "asked"))
 
     def erase_before(self, moment: datetime) -> int:
-        """Erase everyone who came before a moment, some at a time, and jobs that ended before it."""
+        """Erase everyone who came before a moment, and jobs that ended before it."""
+        erased = self._erase_all(PersonRow.created < moment, "retention")
+        with writing(self.engine) as session:
+            session.execute(delete(JobRow).where(JobRow.created < moment, JobRow.state == "done"))
+        return self._for_good(erased)
+
+    def _erase_all(self, condition: ColumnElement[bool], why: str) -> int:
+        """Erase everyone who meets a condition, some at a time: others go on meanwhile, and statements stay short."""
         erased = 0
         while True:
             with writing(self.engine) as session:
-                oldest = select(PersonRow.id).where(PersonRow.created < moment).limit(_ERASED_AT_ONCE)
-                ids = list(session.scalars(oldest))
+                ids = list(session.scalars(select(PersonRow.id).where(condition).limit(_ERASED_AT_ONCE)))
                 if not ids:
-                    session.execute(delete(JobRow).where(JobRow.created < moment, JobRow.state == "done"))
-                    break
-                erased += _erase(session, PersonRow.id.in_(ids), "retention")
-        return self._for_good(erased)
+                    return erased
+                erased += _erase(session, ids, why)
 
     def _for_good(self, erased: int) -> int:
-        """Leave nothing of erased people in the database's log."""
-        if erased and not forget_log(self.engine):
+        """Leave nothing of erased people in the database's files."""
+        if erased and not forget_erased(self.engine):
             log.warning(
-                "erased people are still in the log of the database: it was read all the time; it empties later"
+                "erased people are still in the log or in unused parts of the database's file: it was in use all the "
+                "time, or there is no room to write it anew; the next erasure tries again"
             )
         return erased
 
@@ -253,6 +261,7 @@ def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewA
     if not known:
         return new
     ids = {a.person_id for a in known}
+    _lock(session, ids)
     query = (
         select(PersonRow.id, func.max(AnswerRow.number))
         .outerjoin(AnswerRow, AnswerRow.person_id == PersonRow.id)
@@ -266,6 +275,15 @@ def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewA
         numbers[a.person_id] += 1
         new.append((a, numbers[a.person_id]))
     return new
+
+
+def _lock(session: Session, ids: Iterable[str]) -> list[str]:
+    """Let nobody else erase or answer these people in this transaction; returns those who are still there.
+
+    For PostgreSQL; SQLite has one writer at a time anyway. All take people in one order, so that none waits for ever.
+    """
+    query = select(PersonRow.id).where(PersonRow.id.in_(ids)).order_by(PersonRow.id)
+    return list(session.scalars(query.with_for_update()))
 
 
 def _answer_row(answer: NewAnswer, number: int, origin_id: str) -> dict[str, Any]:
@@ -288,14 +306,14 @@ def _stop_waiting(session: Session, answers: Sequence[NewAnswer]) -> None:
     ids = [a.id for a in answers]
     failed = [a.id for a in answers if a.status == "invalid_input"]
     jobs = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(failed)).group_by(WaitingRow.job_id)
-    for job_id, count in session.execute(jobs).all():
-        session.get_one(JobRow, job_id).failed += count
+    for job_id, count in session.execute(jobs.order_by(WaitingRow.job_id)).all():
+        session.execute(update(JobRow).where(JobRow.id == job_id).values(failed=JobRow.failed + count))
     session.execute(delete(WaitingRow).where(WaitingRow.person_id.in_(ids)))
 
 
-def _erase(session: Session, condition: ColumnElement[bool], why: str) -> int:
+def _erase(session: Session, ids: Sequence[str], why: str) -> int:
     """Delete people with all that hangs on them, and keep their number."""
-    ids = list(session.scalars(select(PersonRow.id).where(condition)))
+    ids = _lock(session, ids)
     if not ids:
         return 0
     answers = session.scalar(select(func.count()).select_from(AnswerRow).where(AnswerRow.person_id.in_(ids)))
@@ -308,6 +326,5 @@ def _erase(session: Session, condition: ColumnElement[bool], why: str) -> int:
 def _leave_jobs(session: Session, ids: Sequence[str]) -> None:
     """Take people out of the jobs that have not come to them yet."""
     query = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(ids)).group_by(WaitingRow.job_id)
-    for job_id, count in session.execute(query).all():
-        job = session.get_one(JobRow, job_id)
-        job.total -= count
+    for job_id, count in session.execute(query.order_by(WaitingRow.job_id)).all():
+        session.execute(update(JobRow).where(JobRow.id == job_id).values(total=JobRow.total - count))

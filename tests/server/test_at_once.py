@@ -1,0 +1,118 @@
+"""Several threads, as of several servers, at the same people: nothing is lost, counted twice, or a fault."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, insert, select
+
+from leastways.server import migrate
+from leastways.server.engine import open_engine, reading, writing
+from leastways.server.jobs import JobStore
+from leastways.server.store import NewAnswer, NewPerson, Store, now
+from leastways.server.tables import AnswerRow, OriginRow, PersonRow
+
+AT_ONCE = 4
+
+
+def fresh(url: str) -> Engine:
+    """An empty database that knows one origin."""
+    engine = open_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    migrate.upgrade(engine)
+    texts = ("version", "schema_print", "model_print", "data_print", "settings", "libraries")
+    with writing(engine) as session:
+        session.execute(insert(OriginRow), [{"id": "o", "created": now(), **dict.fromkeys(texts, "{}")}])
+    return engine
+
+
+@pytest.fixture
+def engine(new_database: Callable[[], str]) -> Iterator[Engine]:
+    made = fresh(new_database())
+    yield made
+    made.dispose()
+
+
+def somebody(reference: str = "", state: str = "{}") -> NewPerson:
+    return NewPerson(secrets.token_hex(16), now(), reference, secrets.token_hex(32), state, "{}")
+
+
+def answer_to(person_id: str, answer_id: str = "", person: NewPerson | None = None, plan: str = "{}") -> NewAnswer:
+    return NewAnswer(answer_id or secrets.token_hex(16), person_id, now(), None, "found", plan, person)
+
+
+def all_at_once(work: Callable[[str], object], items: Sequence[str]) -> None:
+    """Do something with each item, some at a time; raises what any of them raised."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(work, items))
+
+
+def test_answers_to_one_person_are_numbered_one_by_one(engine: Engine) -> None:
+    store, person = Store(engine), somebody()
+    store.record([answer_to(person.id, person.id, person)], "o")
+    all_at_once(lambda answer_id: store.record([answer_to(person.id, answer_id)], "o"), [f"a{n}" for n in range(40)])
+    with reading(engine) as session:
+        assert sorted(session.scalars(select(AnswerRow.number))) == list(range(1, 42))
+
+
+def test_people_are_erased_while_their_job_runs(engine: Engine) -> None:
+    store, jobs = Store(engine), JobStore(engine)
+    people = [somebody(f"r{n}") for n in range(200)]
+    job = jobs.add([(person, None) for person in people])
+    gone = [person.reference or "" for person in people[::3]]
+    parts = [people[first : first + 8] for first in range(0, 200, 8)]
+
+    def work(item: str) -> None:
+        if item.startswith("r"):
+            store.erase_reference(item)
+        else:
+            store.record([answer_to(p.id, p.id) for p in parts[int(item)]], "o")
+
+    mixed = [*gone, *map(str, range(len(parts)))]
+    random.Random(3).shuffle(mixed)
+    all_at_once(work, mixed)
+    kept = len(people) - len(gone)
+    state = jobs.read(job.id)
+    assert (state.total - state.done) == 0
+    with reading(engine) as session:
+        assert len(list(session.scalars(select(PersonRow.id)))) == kept
+        assert len(list(session.scalars(select(AnswerRow.id)))) == kept
+
+
+def test_the_waiting_who_are_erased_leave_their_job_one_by_one(engine: Engine) -> None:
+    store, jobs = Store(engine), JobStore(engine)
+    job = jobs.add([(somebody(f"r{n}"), None) for n in range(100)])
+    all_at_once(lambda reference: store.erase_reference(reference), [f"r{n}" for n in range(60)])
+    state = jobs.read(job.id)
+    assert (state.total, state.done) == (40, 0)
+
+
+def test_a_reference_of_very_many_people_is_erased(engine: Engine) -> None:
+    """More than a statement of PostgreSQL takes."""
+    with writing(engine) as session:
+        session.execute(insert(PersonRow), [vars(somebody("batch-7")) for _ in range(66_000)])
+    assert Store(engine).erase_reference("batch-7") == 66_000
+    assert Store(engine).erased() == {"asked": 66_000}
+
+
+def test_nothing_of_the_erased_is_left_in_the_file(tmp_path: Path) -> None:
+    """SQLite leaves copies behind where rows once moved between pages."""
+    draw = random.Random(1)
+    engine = fresh(f"sqlite:///{tmp_path / 'answers.db'}")
+    store = Store(engine)
+    people = []
+    for _ in range(150):
+        some = [somebody(f"REF{secrets.token_hex(8)}", json.dumps("x" * draw.randrange(50, 600))) for _ in range(10)]
+        store.record([answer_to(p.id, p.id, p, json.dumps("y" * draw.randrange(100, 3000))) for p in some], "o")
+        people += some
+    gone = draw.sample(people, 1000)
+    assert store.erase_families(person.id for person in gone) == 1000
+    engine.dispose()
+    kept = b"".join(file.read_bytes() for file in tmp_path.glob("answers.db*"))
+    assert not [person for person in gone if (person.reference or "").encode() in kept or person.id.encode() in kept]
+    assert all((person.reference or "").encode() in kept for person in people if person not in gone)
