@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import leastways as lw
 from leastways.audit import Audit, audit_plans, curves
-from leastways.audit.compare import with_verdicts
+from leastways.audit.compare import Chance, Member, with_verdicts
 from leastways.audit.figures import MEASURES
-from leastways.audit.resample import holm
+from leastways.audit.resample import holm, interval
 from leastways.audit.words import findings
 from leastways.errors import DataError, SettingError
 from leastways.metrics import disparate_impact_ratio, fraction_satisfied
@@ -125,6 +125,19 @@ def test_the_curve_of_very_many_people_is_that_of_resamples(monkeypatch: pytest.
     for end in ("low", "high"):
         assert quick.curves[end].to_numpy() == pytest.approx(slow.curves[end].to_numpy(), abs=0.025)
     assert (quick.curves["high"] - quick.curves["low"]).max() > 0.1
+
+
+@pytest.mark.parametrize("people", [40, 6000])
+def test_a_curve_that_all_or_none_have_reached_has_a_band(people: int) -> None:
+    """As the same share has in the tables; but that nobody is below 0 is sure."""
+    grid = np.array([0.0, 0.2, 0.4, 1.0])
+    value, low, high = curves._with_interval(np.full((1, people), 0.3), grid, Chance(2000, 1, 1, 0), "all")
+    assert value.tolist() == [0.0, 0.0, 1.0, 1.0]
+    for share, ends in ((value[1], (low[1], high[1])), (value[2], (low[2], high[2]))):
+        figures = np.stack([np.full(people, share), np.ones(people)], axis=1)
+        member = Member.of(figures, True, Chance(2000, 1, 1, 0), "table")
+        assert ends == pytest.approx(interval(member.draws, share), abs=0.002)
+    assert (low[0], high[0]) == (0.0, 0.0)
 
 
 def test_a_large_k_does_not_make_an_endless_curve() -> None:

@@ -12,7 +12,17 @@ from scipy import stats
 
 from leastways.audit import resample
 from leastways.audit.compare import Chance, Member
-from leastways.audit.resample import Tally, bootstrap_sums, generator, holm, interval, p_value, permuted_sums
+from leastways.audit.resample import (
+    Tally,
+    _ratio_and_error,
+    _with_squares,
+    bootstrap_sums,
+    generator,
+    holm,
+    interval,
+    p_value,
+    permuted_sums,
+)
 
 
 def pairs(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -152,8 +162,13 @@ def test_the_p_value_is_that_of_all_permutations(kind: str) -> None:
     one, two = random.normal(0.9, 1, 6), random.normal(0, 1, 7)
     if kind == "shares":
         one, two = (one > 0.2).astype(float), (two > 0.2).astype(float)
+
+    def over_error(x: Any, y: Any) -> Any:
+        error = np.sqrt(x.var() / len(x) + y.var() / len(y))
+        return (x.mean() - y.mean()) / error if error else np.sign(x.mean() - y.mean()) * np.inf
+
     exact = stats.permutation_test(  # 1,716 ways to choose 6 of 13: all of them
-        (one, two), lambda x, y: x.mean() - y.mean(), permutation_type="independent", n_resamples=10_000
+        (one, two), over_error, permutation_type="independent", n_resamples=10_000
     ).pvalue
     mine = p_value(Tally.of(pairs([*one, *two])), Tally.of(pairs(one)), 20_000, generator(0, kind))
     assert mine == pytest.approx(exact, abs=0.012)
@@ -168,6 +183,37 @@ def test_p_values_are_uniform_where_there_is_no_difference() -> None:
     assert stats.kstest(p, "uniform").pvalue > 0.01
     assert (p <= 0.05).mean() <= 0.08
     assert p.min() > 0
+
+
+@pytest.mark.parametrize(("n", "spread"), [((50, 300), (1.0, 0.3)), ((50, 300), (0.3, 1.0)), ((100, 400), (0.8, 0.4))])
+def test_equal_means_raise_no_alarm_where_groups_are_spread_differently(
+    n: tuple[int, int], spread: tuple[float, float]
+) -> None:
+    """Of a plain difference a third of the first case's p-values would be below 0.05, and none of the second's."""
+    random = np.random.default_rng(5)
+    alarms = 0
+    for trial in range(300):
+        one, two = (random.gamma(sd**-2, sd**2, people) for people, sd in zip(n, spread, strict=True))
+        p = p_value(Tally.of(pairs([*one, *two])), Tally.of(pairs(one)), 199, generator(trial, "spread"))
+        alarms += p <= 0.05
+    assert 0.02 < alarms / 300 < 0.1
+
+
+def test_ratios_of_sums_are_compared_with_their_own_errors() -> None:
+    """Costs that only some people have: the error is that of a ratio, as resampling people shows it."""
+    random = np.random.default_rng(2)
+    weights = random.integers(0, 4, 200) / 3
+    figures = np.stack([weights * random.random(200), weights], axis=1)
+    tally = Tally.of(figures[weights > 0])
+    drawn = bootstrap_sums(tally, 20_000, generator(0, "error"))
+    ratio, square = _ratio_and_error(_with_squares(tally, 0.4).sums)
+    assert ratio + 0.4 == pytest.approx(tally.sums[0] / tally.sums[1])
+    assert np.sqrt(square) == pytest.approx((drawn[:, 0] / drawn[:, 1]).std(), rel=0.03)
+
+
+def test_nobody_differs() -> None:
+    alike = pairs([0.25] * 30)
+    assert p_value(Tally.of(alike), Tally.of(alike[:10]), 99, generator(0, "alike")) == 1.0
 
 
 def test_a_large_difference_has_a_small_p_value_but_never_zero() -> None:

@@ -7,6 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from leastways.audit.compare import Chance
 from leastways.audit.figures import Figures
@@ -16,6 +17,7 @@ from leastways.audit.resample import LARGE, LEVEL, Floats, Tally, bootstrap_sums
 STEP, SHORTEST, LONGEST = 0.02, 1.5, 3.0
 MOST_POINTS = 500  # of a curve; a larger k widens the steps
 MOST_RESAMPLES = 500  # the ends of a band are read off a picture, at a hundred points
+_ROUNDING = 1e-12  # of shares that are sums
 CURVE = ("k", "satisfied", "low", "high", "oracle")
 
 
@@ -54,12 +56,24 @@ def no_curves() -> pd.DataFrame:
 
 
 def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:
-    """Return a group's curve and its ends at each k, from resamples of its people."""
-    reached = _reached_at(costs, grid)
+    """Return a group's curve and its ends at each k.
+
+    A share of all people, or of none, gets the ends that it has in the tables (see `drawn_values`); but that no cost is
+    below 0 is sure.
+    """
+    value, low, high = _resampled(_reached_at(costs, grid), len(grid), chance, *words)
+    end = betaincinv(0.5, costs.shape[1] + 0.5, (1 + LEVEL) / 2)
+    low = np.where(value >= 1 - _ROUNDING, 1.0 - end, low)
+    high = np.where((value <= _ROUNDING) & (grid > 0), end, high)
+    return value, low, high
+
+
+def _resampled(reached: NDArray[np.int64], points: int, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:
+    """Return the curve and its ends from resamples of people."""
     if len(reached) >= LARGE:
-        return _normal_interval(reached, len(grid))
+        return _normal_interval(reached, points)
     tally = Tally.of(reached.astype(np.float64))
-    curves = Tally(_curves(tally.rows.astype(np.int64), len(grid)), tally.counts)
+    curves = Tally(_curves(tally.rows.astype(np.int64), points), tally.counts)
     value = curves.sums / tally.n
     resamples = min(chance.bootstraps, MOST_RESAMPLES)
     draws = bootstrap_sums(curves, resamples, generator(chance.random_state, "curve", *words)) / tally.n

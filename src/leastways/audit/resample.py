@@ -27,6 +27,7 @@ _FEW_COLUMNS = 4
 # From so many people on, sums over them count as normal; if figures are skew, from more on. The ends of an interval
 # are then off by at most a twentieth of a standard error, no more than 2,000 resamples are by themselves.
 LARGE, _SKEW_AT_MOST = 5_000, 0.1
+_NO_SPREAD, _ENDLESS = 1e-12, 1e300  # what is left of a spread by rounding; a difference without any spread
 _POOL_TO_SAMPLE = 3  # from so many times as many people on, a few of them are chosen one by one
 
 
@@ -158,23 +159,45 @@ def interval(draws: Floats, value: float) -> tuple[float, float]:
 def p_value(pool: Tally, first: Tally, permutations: int, random: np.random.Generator) -> float:
     """Return the two-sided permutation p-value of a difference of ratios of sums (column 0 over column 1).
 
-    Twice the smaller of the two tails, the observed labels counted as one permutation: never 0.
+    The difference is taken over its standard error. By itself it would also be large by chance where a small group is
+    spread more widely than a large one, though both have the same mean (Janssen 1997; Chung and Romano 2013). Twice the
+    smaller of the two tails, the observed labels counted as one permutation: never 0.
     """
     n = first.n
     if n == 0 or n == pool.n:
         return float("nan")
-    whole, seen = pool.sums, first.sums
-
-    def difference(sums: Floats) -> Floats:
-        other = whole - sums
-        return np.asarray(sums[..., 0] / sums[..., 1] - other[..., 0] / other[..., 1], dtype=np.float64)
-
-    observed = float(difference(seen))
-    drawn = difference(permuted_sums(pool, n, permutations, random))
+    ratio = pool.sums[0] / pool.sums[1]
+    with_squares = _with_squares(pool, ratio)
+    whole = with_squares.sums
+    observed = float(_over_error(_with_squares(first, ratio).sums, whole))
+    drawn = _over_error(permuted_sums(with_squares, n, permutations, random), whole)
     rounding = 1e-9 * max(abs(observed), 1e-3)  # sums of the same people in another order are the same sum
     above = 1 + int((drawn >= observed - rounding).sum())
     below = 1 + int((drawn <= observed + rounding).sum())
     return min(1.0, 2 * min(above, below) / (permutations + 1))
+
+
+def _with_squares(tally: Tally, ratio: float) -> Tally:
+    """Return figures a and b as a less what `ratio` would give, b, and their products: all that an error needs."""
+    a, b = tally.rows.T
+    a = a - ratio * b
+    return Tally(np.stack([a, b, a * a, a * b, b * b], axis=1), tally.counts)
+
+
+def _over_error(sums: Floats, whole: Floats) -> Floats:
+    """Return the difference between some people's ratio and the others', over its standard error (delta method)."""
+    (mine, error), (theirs, other_error) = _ratio_and_error(sums), _ratio_and_error(whole - sums)
+    difference, square = mine - theirs, error + other_error
+    known = square > _NO_SPREAD * whole[2] / whole[1] ** 2
+    out = np.where(np.abs(difference) > _NO_SPREAD, np.sign(difference) * _ENDLESS, 0.0)  # all of each side are alike
+    return np.divide(difference, np.sqrt(np.where(known, square, 1.0)), out=out, where=known)
+
+
+def _ratio_and_error(sums: Floats) -> tuple[Floats, Floats]:
+    """Return the ratio of some people's sums, and the square of its standard error."""
+    a, b, aa, ab, bb = np.moveaxis(sums, -1, 0)
+    ratio = a / b
+    return ratio, np.maximum(aa - 2 * ratio * ab + ratio**2 * bb, 0.0) / b**2
 
 
 def holm(p: Floats) -> Floats:
