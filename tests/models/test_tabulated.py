@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
 
-from leastways.models import as_model
+from leastways.models import as_model, tabulated
 from leastways.models.base import Split
 from leastways.models.columns import bits
 from leastways.models.shortcut import Shortcut
@@ -77,6 +77,16 @@ def test_gathered_rows_are_the_encoder_s(seed: int, n_people: int, sparse: bool)
 
 def dense(encoded: Any) -> NDArray[Any]:
     return np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
+
+
+def test_people_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide encoders: not all people are encoded at once, and the result is the same."""
+    whole = table_of(LOGISTIC)
+    monkeypatch.setattr(tabulated, "_CELLS", 300)
+    parts = table_of(LOGISTIC)
+    assert isinstance(whole, TabulatedPeople)
+    assert isinstance(parts, TabulatedPeople)
+    assert np.array_equal(bits(whole.own), bits(parts.own))
 
 
 def test_own_values_between_grid_points_are_kept() -> None:

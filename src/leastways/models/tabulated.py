@@ -27,6 +27,7 @@ from leastways.schema.codec import slots_used
 _CALLS = (1, 2, 21, 232)  # rows a call when a decision is checked: its last bits may depend on how many share a call
 _FEW_ROWS = 16  # rows that tell whether the encoder is still the one that was tabulated
 _ROWS_EACH = 4  # rows in the grid of each person on which the encoder is checked, beside the person as they are
+_CELLS = 1 << 22  # numbers encoded at a time
 _APART = "the encoder treats some people's values differently from the grid's"
 
 
@@ -63,6 +64,22 @@ class Tabulated:
         encoder that was changed in place since the table was made. It looks at each person's own rows alone, so that
         nobody's way of being asked depends on company.
         """
+        size = max(1, _CELLS // ((1 + _ROWS_EACH) * len(self.columns.constant)))
+        blocks = [self._look_at(people.take(slice(at, at + size))) for at in range(0, max(len(people), 1), size)]
+        own, held, reasons = zip(*blocks, strict=True)
+        return TabulatedPeople(
+            columns=self.columns,
+            encode=self.split.encode,
+            decide=self.split.decisions[self.decision],
+            order=self.order,
+            inserted_at=people.inserted_at,
+            own=np.concatenate(own),
+            held=np.concatenate(held),
+            reason=next(filter(None, reasons), ""),
+        )
+
+    def _look_at(self, people: Encoded) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
+        """Return people as they are, encoded, [P, D]; whom the table holds for, [P]; and why not for another."""
         P, D = len(people), len(self.columns.constant)
         codes = _rows_of_each(self.schema, people)
         encoded = np.zeros((*codes.shape[:2], D), self.columns.shape.dtype)
@@ -70,14 +87,12 @@ class Tabulated:
         own = np.ascontiguousarray(encoded[:, 0])
         who = np.repeat(np.arange(P), codes.shape[1])
         mine = self.columns.gather(codes.reshape(len(who), -1), who, people.inserted_at, own, "C")
-        differs = (bits(mine) != bits(encoded).reshape(mine.shape)).reshape(P, -1).any(axis=1)
-        held = ~differs & tame(encoded).all(axis=(1, 2))
+        apart = (bits(mine) != bits(encoded).reshape(mine.shape)).reshape(P, -1).any(axis=1)
+        untame = ~tame(encoded).all(axis=(1, 2))
+        held = ~apart & ~untame
         held[list(trouble)] = False
-        reasons = [*trouble.values(), *([UNTAME] * (not tame(encoded).all())), *([_APART] * bool(differs.any()))]
-        decide = self.split.decisions[self.decision]
-        return TabulatedPeople(
-            self.columns, self.split.encode, decide, self.order, people.inserted_at, own, held, "".join(reasons[:1])
-        )
+        reasons = [*trouble.values(), *([UNTAME] if untame.any() else []), *([_APART] if apart.any() else [])]
+        return own, held, reasons[0] if reasons else ""
 
     def _encode(self, people: Encoded, codes: NDArray[np.int32], some: slice, out: NDArray[Any]) -> dict[int, str]:
         """Encode the rows `codes` [P, R, F] of some people into `out` [P, R, D]; return for whom that fails, and why.
