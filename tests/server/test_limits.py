@@ -182,6 +182,32 @@ def test_a_slow_body(lite: Service) -> None:
     assert sent[0]["status"] == 408
 
 
+def test_a_body_that_breaks_off_never_reaches_a_route(lite: Service) -> None:
+    import asyncio
+
+    from leastways.server.guards import Guards
+
+    async def never(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the route must not see it")
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    half = {"type": "http.request", "body": b"option=5", "more_body": True}
+    for method, arrived in (("POST", [half]), ("POST", []), ("GET", [])):
+        messages = iter([*arrived, {"type": "http.disconnect"}])
+
+        async def receive(messages: Any = messages) -> Any:
+            return next(messages)
+
+        headers = [(b"host", b"localhost"), (b"content-length", b"9")]
+        scope = {"type": "http", "method": method, "path": "/p/x/choice", "headers": headers}
+        asyncio.run(Guards(never, lite)(scope, receive, send))
+    assert sent == []  # nobody is there to be told
+
+
 def test_what_is_not_said_to_be_json_is_refused(lite: Service) -> None:
     """A page elsewhere can make a browser send a text or a form here, and without a type, but not JSON."""
     client = Client(lite)

@@ -82,6 +82,8 @@ class Guards:
                 await self._app(scope, receive, sending)
             else:
                 await readable(scope, refusal)(scope, receive, sending)
+        except _BrokenOff:
+            pass  # half of a form is not what the person said, and nobody is there to be answered
         except Exception as error:
             response = problem_of(error)  # logs what is our own fault
             if seen["status"]:
@@ -149,12 +151,13 @@ class Guards:
         return None, again
 
     async def _collect(self, receive: Receive) -> bytes | None:
+        """Return the body once all of it is there; None where it is too large. Raises where it never will be."""
         parts: list[bytes] = []
         size = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return b"".join(parts)
+                raise _BrokenOff
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self._limits.body_bytes:
@@ -165,6 +168,10 @@ class Guards:
     def _too_large(self) -> Response:
         text = f"A request may have at most {self._limits.body_bytes:,} bytes."
         return problem("too-large", 413, text, headers={"Connection": "close"})
+
+
+class _BrokenOff(Exception):  # noqa: N818
+    """The connection ended before the request was whole."""
 
 
 class _HalfAnswered(Exception):  # noqa: N818

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import socket
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 import leastways as lw
 from leastways.errors import ModelError
 from leastways.server import Applicant, Issued, Service
+from leastways.server.app import create_app
 from leastways.server.faults import Busy, NotReady, StoreDown
 from leastways.server.pages import csrf
 from leastways.server.pages.texts import FOLDER
-from tests.server.pages.bank import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service
+from tests.server.pages.bank import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service, running
+from tests.server.test_jobs import until
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +221,37 @@ def test_a_choice_is_recorded_and_repeated(service: Service, visitor: Visitor, i
     html = visitor.get(path).text
     assert why not in html
     assert why in unescape(html)
+
+
+def send_the_beginning(home: str, path: str, cookies: Any, form: dict[str, str], left_out: int) -> None:
+    """Send a form but for its last characters, and hang up; its head announces the whole of it."""
+    body, host = urlencode(form).encode(), urlsplit(home)
+    kept = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {host.netloc}\r\nCookie: {kept}\r\n"
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection((host.hostname, host.port)) as connection:
+        connection.sendall(head.encode() + body[: len(body) - left_out])
+
+
+def test_a_form_that_breaks_off_says_nothing(
+    service: Service, visitor: Visitor, issued: Issued, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="leastways.access")
+    path, before = f"/p/{issued.token}", service.read_by_token(issued.token)
+    proof = {"csrf": visitor.csrf(path)}
+    reason = proof | {"answer": before.id, "option": "", "reason": "I could do it, but ONLY IF it may wait"}
+    option = proof | {"answer": before.id, "option": "10"}
+    locks = proof | {place(service, name, "lock"): "1" for name in ("savings", "job", "housing")}
+    with running(create_app(service)) as home:
+        for way, form, left_out in (("/choice", reason, 20), ("/choice", option, 1), ("", locks, 15)):
+            caplog.clear()
+            send_the_beginning(home, path + way, visitor.cookies, form, left_out)
+            until(lambda: any(line.startswith("POST") for line in caplog.messages))
+            assert service.read(before.id).choice == before.choice
+            assert service.read_by_token(issued.token).id == before.id
+    assert visitor.post(f"{path}/choice", data=reason).status_code == 303  # nothing but its end was missing
 
 
 @pytest.mark.parametrize(
