@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from leastways.errors import ModelError
 from leastways.recourse import Recourse
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server import jobs as jobs_room
+from leastways.server.answers import JobState, Promised
 from leastways.server.faults import NotReady
 from leastways.server.store import NewPerson, now
 from tests.recourse.bank import chance
@@ -191,14 +192,15 @@ def test_a_model_that_fails_mid_batch_keeps_the_finished(
     monkeypatch.setattr(jobs_room, "_PART", 4)
     model, service = breaking
     slow_down(service)
-    job, people = service.promise([Applicant(row) for row in women(40)])
+    job, people = service.promise([Applicant(row) for row in women(80)])
     until(lambda: service.jobs.read(job.id).done >= 8)
     model.broken = True
     ended = finished(Client(service), job.id)
     assert ended["state"] == "failed"
-    assert "4 people in a row" in ended["error"]
+    assert "16 people in a row" in ended["error"]
     kept = ended["done"]
-    assert 8 <= kept < 40
+    assert 8 <= kept <= 80 - 16
+    assert ended["failed"] == 0  # nobody gets an answer that only a broken model is to blame for
     assert all(service.read(p.id).plan.options for p in people[:kept])
     with pytest.raises(NotReady):
         service.read(people[kept].id)
@@ -226,3 +228,49 @@ def test_one_person_the_model_fails_on_does_not_lose_the_others(breaking: tuple[
     job, _ = service.promise([Applicant(row) for row in (*women(20), odd)])
     ended = finished(client, job.id)
     assert (ended["state"], ended["done"], ended["failed"]) == ("done", 21, 1)
+
+
+@pytest.fixture
+def fails_on_men(shop: Path, tmp_path: Path) -> Iterator[Service]:
+    """On SQLite alone: who is recorded when has nothing to do with the database."""
+    search = Recourse(Breaks(), BANK, **SMALL).fit(LABELLED)
+    with serve(shop, search, database=str(tmp_path / "answers.db")) as service:
+        yield service
+
+
+def work_off(service: Service, n: int, men: range) -> tuple[JobState, list[Promised]]:
+    """Wait for the end of a job with men in some places."""
+    rows = [{**row, "sex": "m"} if i in men else row for i, row in enumerate(women(n))]
+    job, people = service.promise([Applicant(row) for row in rows])
+    until(lambda: service.jobs.read(job.id).state in ("done", "failed"))
+    return service.jobs.read(job.id), people
+
+
+@pytest.mark.parametrize("part", [4, 16])
+@pytest.mark.parametrize(
+    ("n", "men"),
+    [(17, range(16, 17)), (36, range(10, 25)), (20, range(5, 20)), (1, range(1))],
+    ids=["alone in the last part", "across parts", "up to the end", "nobody else"],
+)
+def test_fewer_than_sixteen_failures_in_a_row_are_answers(
+    fails_on_men: Service, monkeypatch: pytest.MonkeyPatch, part: int, n: int, men: range
+) -> None:
+    monkeypatch.setattr(jobs_room, "_PART", part)
+    job, people = work_off(fails_on_men, n, men)
+    assert (job.state, job.done, job.failed, job.error) == ("done", n, len(men), "")
+    for i, promised in enumerate(people):
+        assert (fails_on_men.read(promised.id).plan.status == "invalid_input") == (i in men)
+
+
+@pytest.mark.parametrize("part", [4, 16])
+@pytest.mark.parametrize("men", [range(10, 26), range(24, 40)], ids=["amid others", "up to the end"])
+def test_sixteen_failures_in_a_row_stop_a_job_wherever_they_begin(
+    fails_on_men: Service, monkeypatch: pytest.MonkeyPatch, part: int, men: range
+) -> None:
+    monkeypatch.setattr(jobs_room, "_PART", part)
+    job, people = work_off(fails_on_men, 40, men)
+    assert (job.state, job.done, job.failed) == ("failed", men.start, 0)
+    assert "16 people in a row" in job.error
+    assert all(fails_on_men.read(p.id).plan.options for p in people[: men.start])
+    with pytest.raises(NotReady):
+        fails_on_men.read(people[men.start].id)

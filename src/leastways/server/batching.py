@@ -22,11 +22,20 @@ _LINGER = 0.005  # seconds to wait for company while another batch is at work
 _MEMORY = 0.8  # weight of the past in the running mean of seconds per person
 
 
+def unless_all_failed(failed: Sequence[bool]) -> int:
+    """Record all answers of a request, or none where the model failed on everybody in it."""
+    return 0 if all(failed) else len(failed)
+
+
 @dataclass
 class Ticket:
-    """A request in the queue: its people, and the promise of their answers."""
+    """A request in the queue: its people, and the promise of their answers.
+
+    `to_record` is told on whom the model failed, and says how many answers, from the first on, are to be recorded.
+    """
 
     asks: Sequence[Any]
+    to_record: Callable[[Sequence[bool]], int] = unless_all_failed
     future: Future[Any] = field(default_factory=Future)
     _state: str = "open"  # open, recording, abandoned
     _lock: threading.Lock = field(default_factory=threading.Lock)

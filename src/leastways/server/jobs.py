@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from functools import partial
 
 from sqlalchemy import Engine, and_, func, insert, or_, select, update
 
@@ -29,6 +30,7 @@ from leastways.server.tables import JobRow, PersonRow, WaitingRow
 
 _LEASE_SECONDS = 10.0
 _PART = 16  # people at a time: a lease is renewed and progress seen after each part
+_TOO_MANY = 16  # people in a row on whom the model fails: then it is the model that is at fault, and not their rows
 _LOOK_EVERY = 1.0  # seconds between looks at the table: another process may have left a job
 
 log = logging.getLogger("leastways.server")
@@ -123,6 +125,15 @@ class JobStore:
             return [ask_of_record(person, row.preferences) for row, person in session.execute(query)]
 
 
+def _to_record(failed: Sequence[bool], ends: bool) -> int:
+    """Return how many answers of a part are recorded: not yet those of a run of failures that may go on after it.
+
+    Whoever is in such a run is asked about again, with those who come next, who show whether the model is at fault.
+    """
+    run = next((place for place, one in enumerate(reversed(failed)) if not one), len(failed))
+    return len(failed) if ends and run < _TOO_MANY else len(failed) - run
+
+
 class JobRunner:
     """A thread that works on one job after the other, through the same queue as everybody else."""
 
@@ -167,25 +178,30 @@ class JobRunner:
             self._wake.clear()
 
     def _work_on(self, job_id: str) -> None:
+        size = _PART
         while not self._stopping.is_set():
-            asks = self._jobs.waiting(job_id, _PART)
-            if not asks:
+            asks = self._jobs.waiting(job_id, size + 1)
+            part, ends = asks[:size], len(asks) <= size
+            if not part:
                 self._jobs.end(job_id, self._owner, "done")
                 return
-            if not fits_schema(self._schema, [ask.state for ask in asks]):
+            if not fits_schema(self._schema, [ask.state for ask in part]):
                 text = "the schema has changed since this job was taken up, and its people do not fit any more."
                 self._jobs.end(job_id, self._owner, "failed", text)
                 return
             try:
-                self._batcher.submit(Ticket(asks), patient=True).future.result()
+                self._batcher.submit(Ticket(part, partial(_to_record, ends=ends)), patient=True).future.result()
+                size = _PART
             except Closing:
                 break
             except NotKnown:
                 continue  # all of them were erased, or another process was faster
             except ModelError:
-                text = f"the model failed on {len(asks)} people in a row; those answered before are kept."
-                self._jobs.end(job_id, self._owner, "failed", text)
-                return
+                if ends or len(part) >= _TOO_MANY:
+                    text = f"the model failed on {len(part)} people in a row; those answered before are kept."
+                    self._jobs.end(job_id, self._owner, "failed", text)
+                    return
+                size = _TOO_MANY  # as many as it takes to know
             except StoreDown:
                 raise
             except Exception:

@@ -83,10 +83,12 @@ class Solver:
             own = [next(plans) for _ in ticket.asks]
             if ticket.abandoned:
                 continue
-            if all(map(model_failed, own)):
+            count = ticket.to_record([model_failed(plan) for plan in own])
+            if not count:
                 ticket.future.set_exception(ModelError(f"the model failed on all {len(own)} people of the request."))
             elif ticket.begin_recording():
-                solved.append((ticket, [self._written(a, p) for a, p in zip(ticket.asks, own, strict=True)]))
+                pairs = zip(ticket.asks[:count], own[:count], strict=True)
+                solved.append((ticket, [self._written(ask, plan) for ask, plan in pairs]))
         self._record(solved)
 
     def _record(self, solved: Sequence[tuple[Ticket, list[tuple[Issued, NewAnswer]]]]) -> None:
