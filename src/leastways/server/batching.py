@@ -11,11 +11,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from leastways.server.faults import Busy, Closing, TooLate
+from leastways.server.faults import Busy, Closing, Overtaken, TooLate
 
 _JOBS_EVERY = 4  # of so many batches, one is of a job while requests are waiting too
 _LINGER = 0.005  # seconds to wait for company while another batch is at work
@@ -47,6 +48,18 @@ class Ticket:
     def abandon(self) -> bool:
         """Give up waiting; False where the answers are being recorded, so that they will come."""
         return self._move("abandoned")
+
+    def give_way(self) -> None:
+        """End for a newer request of the same person; where the answers are being recorded, wait until they are."""
+        if self.abandon():
+            self.fail(Overtaken("this person has said something else meanwhile."))
+        else:
+            wait([self.future])
+
+    def fail(self, error: BaseException) -> None:
+        """Say why there are no answers; whoever was told already hears nothing more."""
+        with suppress(InvalidStateError):
+            self.future.set_exception(error)
 
     def _move(self, to: str) -> bool:
         with self._lock:
@@ -120,7 +133,7 @@ class Batcher:
         with self._changed:
             self._open = False
             for ticket in self._jobs:
-                ticket.future.set_exception(Closing("the service is shutting down."))
+                ticket.fail(Closing("the service is shutting down."))
             self._jobs.clear()
             self._changed.notify_all()
         end = time.monotonic() + seconds
@@ -140,8 +153,7 @@ class Batcher:
                 self._work(batch)
             except BaseException as error:  # whoever waits must hear of it, whatever it is
                 for ticket in batch:
-                    if not ticket.future.done():
-                        ticket.future.set_exception(error)
+                    ticket.fail(error)
             with self._changed:
                 self._busy -= 1
             each = (time.perf_counter() - began) / max(people, 1)

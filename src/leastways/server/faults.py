@@ -46,6 +46,10 @@ class Busy(LeastwaysError, RuntimeError):
         self.retry_after = retry_after
 
 
+class Overtaken(LeastwaysError, RuntimeError):
+    """The same person has said something else meanwhile, and that is what counts. Nothing was stored."""
+
+
 class TooLate(LeastwaysError, TimeoutError):
     """The time a request may take was over before its answer was there. Nothing was stored."""
 

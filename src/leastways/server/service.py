@@ -22,10 +22,11 @@ from leastways.server.answers import Answer, Applicant, Choice, Issued, JobState
 from leastways.server.batching import Batcher, Ticket
 from leastways.server.config import ServiceConfig, read_config
 from leastways.server.engine import open_engine
-from leastways.server.faults import Busy, FieldError, InputRefused
+from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, Overtaken
 from leastways.server.inputs import MAX_TEXT, checked_people, fits_schema, pointer, text_fault
 from leastways.server.jobs import JobRunner, JobStore
 from leastways.server.keys import KeyStore
+from leastways.server.newest import Newest
 from leastways.server.origin import Origin, fingerprints
 from leastways.server.plan_json import canonical
 from leastways.server.served import Served, served
@@ -63,6 +64,7 @@ class Service:
         threads = config.threads or min(4, os.cpu_count() or 1)
         self._solver = Solver(recourse, self.store, self.origin)
         self._batcher = Batcher(self._solver.work, config.limits.waiting_people, _AT_ONCE, threads)
+        self._newest = Newest()
         self._runner = JobRunner(self.jobs, self._batcher, self.schema)
         self._upkeep = Upkeep(self.store, config.retention_days)
 
@@ -188,8 +190,25 @@ class Service:
         return self.store.chosen(answer.first)
 
     def refine(self, token: str, preferences: Preferences | None) -> Answer:
-        """Answer the same person anew, with what they want now; recorded beside their first answer."""
-        latest = self.read_by_token(token)
+        """Answer the same person anew, with what they want now; recorded beside their first answer.
+
+        `Overtaken` means that they have asked for something else before this answer was there, which counts instead.
+        """
+        asked = now()
+        with self._newest.ticket(token) as ticket:
+            latest = self.read_by_token(token)
+            self._check_refinement(latest, preferences)
+            same = preferences_to_record(preferences) == preferences_to_record(latest.preferences)
+            if same and self.is_current(latest):
+                return latest
+            if self.store.count_answers(latest.first) >= self.config.limits.refinements:
+                raise Busy(f"this person has been answered {self.config.limits.refinements} times already.", 3600)
+            state, new_id = dict(latest.state), secrets.token_hex(16)
+            ticket.asks = [Ask(new_id, latest.first, state, preferences, latest.reference, asked=asked, seen=latest.id)]
+            return self._refined(token, ticket)
+
+    def _check_refinement(self, latest: Answer, preferences: Preferences | None) -> None:
+        """Raise `InputRefused` where somebody cannot be answered anew, or not with these preferences."""
         if not self.still_fits(latest):
             raise InputRefused(
                 [FieldError("/state", "state", "does not fit the schema of today; send this person anew")]
@@ -197,13 +216,13 @@ class Service:
         fault = self._preference_fault(preferences, dict(latest.state))
         if fault:
             raise InputRefused([FieldError("/preferences", "preferences", fault)])
-        same = preferences_to_record(preferences) == preferences_to_record(latest.preferences)
-        if same and self.is_current(latest):
-            return latest
-        if self.store.count_answers(latest.first) >= self.config.limits.refinements:
-            raise Busy(f"this person has been answered {self.config.limits.refinements} times already.", 3600)
-        ask = Ask(secrets.token_hex(16), latest.first, dict(latest.state), preferences, latest.reference)
-        issued: list[Issued] = self._batcher.submit(Ticket([ask])).result(self.config.limits.request_seconds)
+
+    def _refined(self, token: str, ticket: Ticket) -> Answer:
+        try:
+            issued: list[Issued] = self._batcher.submit(ticket).result(self.config.limits.request_seconds)
+        except NotKnown:
+            self.read_by_token(token)  # raises where the person was erased meanwhile
+            raise Overtaken("this person has said something else meanwhile.") from None
         return issued[0].answer
 
     def choose(self, answer_id: str, option: int | None, reason: str = "") -> Choice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from leastways.costs import Preferences
@@ -24,7 +25,10 @@ from leastways.server.wishes_json import preferences_of_record, preferences_to_r
 
 @dataclass(frozen=True)
 class Ask:
-    """One answer to be found: its id, whose it is, and, for somebody new, what is to be kept of them."""
+    """One answer to be found: its id, whose it is, and, for somebody new, what is to be kept of them.
+
+    For somebody who asks anew: when they did, and the id of the answer that was their latest then.
+    """
 
     id: str
     person_id: str
@@ -33,6 +37,8 @@ class Ask:
     reference: str | None
     person: NewPerson | None = None
     token: str = ""
+    asked: datetime | None = None
+    seen: str | None = None
 
 
 def origin_settings(recourse: Recourse, distill: int) -> str:
@@ -72,7 +78,7 @@ class Solver:
             found = solve(self._recourse, [ask for ticket in tickets for ask in ticket.asks])
         except Exception as error:
             if len(tickets) == 1:
-                tickets[0].future.set_exception(error)
+                tickets[0].fail(error)
             else:
                 for ticket in tickets:
                     self.work([ticket])
@@ -85,7 +91,7 @@ class Solver:
                 continue
             count = ticket.to_record([model_failed(plan) for plan in own])
             if not count:
-                ticket.future.set_exception(ModelError(f"the model failed on all {len(own)} people of the request."))
+                ticket.fail(ModelError(f"the model failed on all {len(own)} people of the request."))
             elif ticket.begin_recording():
                 pairs = zip(ticket.asks[:count], own[:count], strict=True)
                 solved.append((ticket, [self._written(ask, plan) for ask, plan in pairs]))
@@ -97,25 +103,25 @@ class Solver:
             recorded = self._store.record([new for _, pairs in solved for _, new in pairs], self._origin.id)
         except StoreDown as error:
             for ticket, _ in solved:
-                ticket.future.set_exception(error)
+                ticket.fail(error)
             return
         except Exception as error:
             if len(solved) > 1:
                 for one in solved:
                     self._record([one])
                 return
-            solved[0][0].future.set_exception(error)
+            solved[0][0].fail(error)
             return
         for ticket, pairs in solved:
             kept = [issued for issued, new in pairs if new.id in recorded]
             if kept:
                 ticket.future.set_result(kept)
             else:
-                ticket.future.set_exception(NotKnown("this person was erased meanwhile."))
+                ticket.fail(NotKnown("this person was erased meanwhile."))
 
     def _written(self, ask: Ask, plan: RecoursePlan) -> tuple[Issued, NewAnswer]:
         """Return an answer as it is handed out, and as it is recorded."""
-        created, rules = now(), self._origin.rules
+        created, rules = ask.asked or now(), self._origin.rules
         parent = None if ask.id == ask.person_id else ask.person_id
         answer = Answer(ask.id, created, ask.reference, ask.state, ask.preferences, plan, parent, None, rules)
         new = NewAnswer(
@@ -126,6 +132,7 @@ class Solver:
             status=plan.status,
             plan=plan_to_text(plan),
             person=ask.person,
+            seen=ask.seen,
         )
         return Issued(answer, ask.token), new
 

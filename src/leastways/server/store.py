@@ -50,7 +50,10 @@ class NewPerson:
 
 @dataclass(frozen=True)
 class NewAnswer:
-    """An answer to be recorded; with `person` if they are new, else their id is known already."""
+    """An answer to be recorded; with `person` if they are new, else their id is known already.
+
+    `seen` is the latest answer that somebody had when they asked anew, and `created` then the moment when they did.
+    """
 
     id: str
     person_id: str
@@ -59,6 +62,7 @@ class NewAnswer:
     status: str
     plan: str
     person: NewPerson | None = None
+    seen: str | None = None
 
 
 def now() -> datetime:
@@ -100,7 +104,7 @@ class Store:
         """Record answers, all or none; people of a job leave the list of the waiting in the same step.
 
         Returns the ids that were recorded: not those of people who were erased meanwhile, nor of those in a job who
-        were answered by another process.
+        were answered by another process, nor of those who have said something else since.
         """
         people = [a.person for a in answers if a.person is not None]
         with writing(self.engine) as session:
@@ -255,7 +259,7 @@ def as_answer(answer: AnswerRow, person: PersonRow, origin: OriginRow, choice: C
 
 
 def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewAnswer, int]]:
-    """Number the answers of each person; leave out those that were erased meanwhile or are recorded already."""
+    """Number the answers of each person; leave out those that were erased, answered or overtaken meanwhile."""
     known = [a for a in answers if a.person is None]
     new = [(a, 1) for a in answers if a.person is not None]
     if not known:
@@ -270,7 +274,7 @@ def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewA
     )
     numbers: dict[str, int] = {person: int(last or 0) for person, last in session.execute(query)}
     for a in known:
-        if a.person_id not in numbers or (a.id == a.person_id and numbers[a.person_id]):
+        if a.person_id not in numbers or (a.id == a.person_id and numbers[a.person_id]) or _overtaken(session, a):
             continue
         numbers[a.person_id] += 1
         new.append((a, numbers[a.person_id]))
@@ -284,6 +288,20 @@ def _lock(session: Session, ids: Iterable[str]) -> list[str]:
     """
     query = select(PersonRow.id).where(PersonRow.id.in_(ids)).order_by(PersonRow.id)
     return list(session.scalars(query.with_for_update()))
+
+
+def _overtaken(session: Session, answer: NewAnswer) -> bool:
+    """Whether something that this person asked for later is recorded already, by another process.
+
+    Only what came in since they asked is compared by time, so that a clock that was set back holds up nobody for long.
+    What two processes cannot know: which came first where their clocks differ by more than the time between the two;
+    and that somebody took back what they had said, which leaves nothing to record (see `Newest` for one process).
+    """
+    if answer.seen is None:
+        return False
+    seen = select(AnswerRow.number).where(AnswerRow.id == answer.seen).scalar_subquery()
+    since = select(AnswerRow.id).where(AnswerRow.person_id == answer.person_id, AnswerRow.number > seen)
+    return session.scalar(since.where(AnswerRow.created > answer.created).limit(1)) is not None
 
 
 def _answer_row(answer: NewAnswer, number: int, origin_id: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import leastways as lw
 from leastways.errors import ModelError
 from leastways.server import Applicant, Issued, Service
 from leastways.server.app import create_app
-from leastways.server.faults import Busy, NotReady, StoreDown
+from leastways.server.faults import Busy, NotReady, Overtaken, StoreDown
 from leastways.server.pages import csrf
 from leastways.server.pages.texts import FOLDER
 from tests.server.pages.bank import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service, running
@@ -393,6 +393,22 @@ def test_what_fails_is_told_in_words(
     assert words in page.text
     assert str(fault) not in page.text
     assert page.headers.get("retry-after") == ("7" if isinstance(fault, Busy) else None)
+
+
+def test_an_answer_that_was_overtaken_is_not_shown(
+    service: Service, visitor: Visitor, issued: Issued, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtaken(*_: Any) -> Any:
+        raise Overtaken("later")
+
+    monkeypatch.setattr(service, "refine", overtaken)
+    path, form = f"/p/{issued.token}", {place(service, "savings", "lock"): "1"}
+    for said in (form, {"again": "1"}):
+        answer = visitor.send(path, said)
+        assert (answer.status_code, answer.headers["location"]) == (303, f"{path}#options")
+    fragment = visitor.send(path, form, headers={"X-Fragment": "options"})
+    assert fragment.status_code == 409
+    assert 'data-message="overtaken"' in fragment.text  # by which the script tells it from other conflicts
 
 
 def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from leastways.plans import NOT_SEARCHED
 from leastways.server.answers import Answer
-from leastways.server.faults import InputRefused, NotKnown
+from leastways.server.faults import InputRefused, NotKnown, Overtaken
 from leastways.server.inputs import MAX_TEXT
 from leastways.server.pages import csrf
 from leastways.server.pages.fields import ease_words, fields
@@ -88,6 +88,8 @@ class PersonPages:
             answer = self.service.refine(token, to_preferences(schema, state, wishes, answer.preferences))
         except InputRefused:  # nothing our form can send; whoever made it up learns no more than this
             return self.renderer.message(request, "bad", 422, back=_here(token))
+        except Overtaken:
+            return self._overtaken_page(request, token)
         if _wants_options_only(request):
             return self._page(request, token, answer, wishes)
         return see_other(f"{_here(token)}#options")
@@ -98,6 +100,12 @@ class PersonPages:
             return self.renderer.message(request, "changed", 409)
         return see_other(_here(token))
 
+    def _overtaken_page(self, request: Request, token: str) -> Response:
+        """Lead to what the person said last; a script is on a page that says something else, and tells them so."""
+        if _wants_options_only(request):
+            return self.renderer.message(request, "overtaken", 409)
+        return see_other(f"{_here(token)}#options")
+
     def _look_again(self, request: Request, token: str, answer: Answer) -> Response:
         """Find options by the rules of today, for what the person said before if that still means something."""
         kept = answer.preferences if self.service.has_current_schema(answer) else None
@@ -105,6 +113,8 @@ class PersonPages:
             self.service.refine(token, kept)
         except InputRefused:
             return self._other_form(request, token, answer)
+        except Overtaken:
+            return self._overtaken_page(request, token)
         return see_other(f"{_here(token)}#options")
 
     def _other_form(self, request: Request, token: str, answer: Answer) -> Response:

@@ -95,7 +95,7 @@ class Renderer:
     ) -> Response:
         """Render a page that only says something; with the person's page to go back to, or to ask for options anew."""
         texts = self.texts(request)
-        said = {"heading": texts(f"message.{name}.title"), "text": texts(f"message.{name}.text")}
+        said = {"name": name, "heading": texts(f"message.{name}.title"), "text": texts(f"message.{name}.text")}
         return self.page(request, "message.html", status=status, purpose=again or "", back=back, again=again, **said)
 
 

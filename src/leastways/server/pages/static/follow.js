@@ -2,6 +2,7 @@
 //
 // One question at a time: the service records every answer, and what was asked last must be what it recorded last, or
 // whoever comes back finds something else than they said. What changes meanwhile is asked as soon as the answer is in.
+// One that is slow is given up for a newer one; the service then records the newer one alone.
 
 const PAUSE = 60; // ms without a further change before asking: a dragged slider is one question
 const SLOW = 1500; // ms after which waiting is told, and a newer question no longer waits
@@ -63,12 +64,18 @@ export class Follower {
       });
       const page = document.createElement("template");
       page.innerHTML = await response.text();
-      if (!response.ok) return { why: { 403: "expired", 404: "gone", 409: "changed", 429: "busy", 503: "busy" }[response.status] ?? "failed" };
+      if (!response.ok) return { why: this.named(page) ?? { 403: "expired", 404: "gone", 409: "changed", 429: "busy", 503: "busy" }[response.status] ?? "failed" };
       // Something between us and the service may answer in its place: a sign-in page of a network, say.
       return page.content.querySelector("#headline") ? { page } : { why: "failed" };
     } catch (error) {
       return { why: signal.aborted || navigator.onLine ? "failed" : "offline" };
     }
+  }
+
+  /** Which of our messages came instead of options, if the form has words for it: a status alone can mean several. */
+  named(page) {
+    const name = page.content.querySelector("[data-message]")?.dataset.message;
+    return name in this.form.dataset ? name : undefined;
   }
 
   /** The form as it stands. Browsers send nothing for what is no number; then a sign is sent that is none either. */

@@ -1,0 +1,146 @@
+"""One person who asks again and again: what was said last is what is recorded last, however long a search takes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leastways.costs import Preferences
+from leastways.recourse import Recourse
+from leastways.server import Answer, Applicant, Issued, NotKnown, Overtaken, Service
+from leastways.server.store import now
+from tests.server.shop import counts, same, serve, states
+from tests.server.test_jobs import until
+
+FIRST, SECOND = Preferences(editable=["income"]), Preferences(editable=["school", "job"])
+
+
+class Held:
+    """Holds back every search for one person's wishes, until it is let go."""
+
+    def __init__(self, service: Service, wishes: Preferences) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+        work = service._batcher._work
+
+        def held(tickets: Any) -> None:
+            if any(ask.preferences == wishes for ticket in tickets for ask in ticket.asks):
+                self.begun.set()
+                assert self.go.wait(30)
+            work(tickets)
+
+        service._batcher._work = held
+
+
+@pytest.fixture
+def aside() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+@pytest.fixture
+def two_threads(shop: Path, recourse: Recourse, new_database: Callable[[], str]) -> Iterator[Service]:
+    """A service that searches for two people at a time, on both kinds of database."""
+    with serve(shop, recourse, database=new_database(), threads=2) as opened:
+        yield opened
+
+
+def begin(service: Service, issued: Issued, aside: ThreadPoolExecutor) -> tuple[Held, Future[Answer]]:
+    """Ask for something whose search does not end."""
+    held = Held(service, FIRST)
+    asked = aside.submit(service.refine, issued.token, FIRST)
+    assert held.begun.wait(30)
+    return held, asked
+
+
+def test_a_slow_answer_is_not_recorded_after_a_newer_one(two_threads: Service, aside: ThreadPoolExecutor) -> None:
+    service = two_threads
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    held, slow = begin(service, issued, aside)
+    newer = service.refine(issued.token, SECOND)
+    with pytest.raises(Overtaken):
+        slow.result(30)  # at once: nobody waits for a search that no longer counts
+    held.go.set()
+    service.close()  # whatever was begun has ended
+    assert counts(service)["answers"] == 2
+    assert same(service.read_by_token(issued.token), newer)
+    assert service.served(which="latest").plans is not None
+    assert service._newest._open == {}
+
+
+def test_taking_back_what_is_being_looked_for(two_threads: Service, aside: ThreadPoolExecutor) -> None:
+    """The newer wish is that of the answer which is there already, so that nothing new is recorded for it."""
+    service = two_threads
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    held, slow = begin(service, issued, aside)
+    assert service.refine(issued.token, None).id == issued.answer.id
+    held.go.set()
+    with pytest.raises(Overtaken):
+        slow.result(30)
+    service.close()
+    assert service.read_by_token(issued.token).id == issued.answer.id
+
+
+def test_an_answer_that_is_being_recorded_is_waited_for(
+    two_threads: Service, aside: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = two_threads
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    record, recording, go = service.store.record, threading.Event(), threading.Event()
+
+    def slowly(*args: Any) -> Any:
+        recording.set()
+        assert go.wait(30)
+        return record(*args)
+
+    monkeypatch.setattr(service.store, "record", slowly)
+    older = aside.submit(service.refine, issued.token, FIRST)
+    assert recording.wait(30)
+    newer = aside.submit(service.refine, issued.token, SECOND)
+    until(lambda: len(service._newest._open[issued.token]) == 2)
+    go.set()
+    assert older.result(30).preferences == FIRST
+    assert newer.result(30).preferences == SECOND
+    assert same(service.read_by_token(issued.token), newer.result())
+
+
+def test_two_processes_on_one_database(
+    shop: Path, recourse: Recourse, new_database: Callable[[], str], aside: ThreadPoolExecutor
+) -> None:
+    database = new_database()
+    with serve(shop, recourse, database=database) as one, serve(shop, recourse, database=database) as other:
+        (issued,) = one.answer([Applicant(states(1)[0])])
+        held, slow = begin(one, issued, aside)
+        newer = other.refine(issued.token, SECOND)
+        held.go.set()
+        with pytest.raises(Overtaken):
+            slow.result(30)
+        assert same(one.read_by_token(issued.token), newer)
+        last = one.refine(issued.token, FIRST)  # said once more, it is the last
+        assert same(other.read_by_token(issued.token), last)
+        assert counts(one)["answers"] == 3
+
+
+def test_a_clock_that_was_set_back_holds_up_nobody(lite: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leastways.server import service as service_room
+
+    (issued,) = lite.answer([Applicant(states(1)[0])])
+    lite.refine(issued.token, FIRST)
+    monkeypatch.setattr(service_room, "now", lambda: now() - timedelta(hours=1))
+    again = lite.refine(issued.token, SECOND)
+    assert same(lite.read_by_token(issued.token), again)
+
+
+def test_somebody_erased_while_being_looked_for(two_threads: Service, aside: ThreadPoolExecutor) -> None:
+    service = two_threads
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    held, slow = begin(service, issued, aside)
+    assert service.erase(issued.answer.id) == 1
+    held.go.set()
+    with pytest.raises(NotKnown):
+        slow.result(30)
