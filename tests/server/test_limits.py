@@ -15,9 +15,10 @@ import pytest
 
 from leastways.errors import PreferenceError
 from leastways.recourse import Recourse
-from leastways.server import Applicant, Busy, Service, TooLate
+from leastways.server import Applicant, Busy, Service, Spent, TooLate
 from leastways.server.batching import Batcher, Ticket
 from leastways.server.faults import Closing
+from leastways.server.problems import problem_of
 from leastways.server.rates import Rates
 from tests.recourse.bank import chance
 from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, serve, states
@@ -143,8 +144,13 @@ def test_too_many_answers_for_one_person(limited: Callable[..., Any]) -> None:
     with limited(refinements=2) as service:
         (issued,) = service.answer([Applicant(states(1)[0])])
         service.refine(issued.token, Preferences(editable=["income"]))
-        with pytest.raises(Busy, match="2 times"):
+        with pytest.raises(Spent, match="2 times") as caught:
             service.refine(issued.token, Preferences(editable=["job"]))
+        problem = problem_of(caught.value)
+        assert (problem.status_code, "retry-after" in problem.headers) == (409, False)  # later is no better than now
+        latest = service.read_by_token(issued.token)
+        assert latest.preferences == Preferences(editable=["income"])
+        assert service.refine(issued.token, latest.preferences).id == latest.id  # which asks for nothing new
 
 
 def test_too_many_jobs(limited: Callable[..., Any]) -> None:

@@ -7,7 +7,7 @@ for _module in ("sqlalchemy", "alembic", "fastapi"):
 
 from leastways.server.answers import Answer, Applicant, Choice, Issued, JobState, Promised  # noqa: E402
 from leastways.server.config import Limits, ServiceConfig, read_config  # noqa: E402
-from leastways.server.faults import Busy, InputRefused, NotKnown, Overtaken, StoreDown, TooLate  # noqa: E402
+from leastways.server.faults import Busy, InputRefused, NotKnown, Overtaken, Spent, StoreDown, TooLate  # noqa: E402
 from leastways.server.service import Service  # noqa: E402
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Promised",
     "Service",
     "ServiceConfig",
+    "Spent",
     "StoreDown",
     "TooLate",
     "read_config",

@@ -31,7 +31,7 @@ class Limits:
     burst: int = 200  # requests that may come at once before the rate counts
     request_seconds: float = 30.0  # from a whole request to its answer
     body_seconds: float = 20.0  # for a body to arrive
-    refinements: int = 1000  # answers of one person
+    refinements: int = 1000  # answers of one person; then the latest one stays
     grace_seconds: float = 20.0  # for running requests, when asked to stop
 
 

@@ -53,6 +53,6 @@ limits:
   burst: 200                 # requests that may come at once
   request_seconds: 30        # from a request to its answer; longer gets 504, and nothing is stored
   body_seconds: 20           # for a body to arrive
-  refinements: 1000          # answers of one person
+  refinements: 1000          # answers of one person; then the latest one stays
   grace_seconds: 20          # for running requests, when asked to stop
 """

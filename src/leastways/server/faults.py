@@ -46,6 +46,10 @@ class Busy(LeastwaysError, RuntimeError):
         self.retry_after = retry_after
 
 
+class Spent(LeastwaysError, RuntimeError):
+    """This person has been answered as often as may be; their latest answer stays. Coming back later does not help."""
+
+
 class Overtaken(LeastwaysError, RuntimeError):
     """The same person has said something else meanwhile, and that is what counts. Nothing was stored."""
 

@@ -22,6 +22,8 @@ from leastways.server.faults import (
     InputRefused,
     NotKnown,
     NotReady,
+    Overtaken,
+    Spent,
     StoreDown,
     TooLate,
     without_contents,
@@ -69,6 +71,8 @@ _TITLES = {
     "too-slow": "The request did not arrive in time",
     "wrong-input": "Some fields are wrong",
     "too-many": "Too many requests",
+    "spent": "This person has been answered as often as may be",
+    "overtaken": "This person has said something else meanwhile",
     "fault": "A fault in the service",
     "model-failed": "The model failed",
     "busy": "The service is at its limit",
@@ -107,6 +111,10 @@ def problem_of(error: Exception) -> Response:
             return problem("not-known", 404, str(error))
         case Busy():
             return problem("busy", 503, str(error), headers={"Retry-After": str(error.retry_after)})
+        case Spent():
+            return problem("spent", 409, f"Nothing was stored, and the latest answer stays: {error}")
+        case Overtaken():
+            return problem("overtaken", 409, f"Nothing was stored: {error}")
         case Closing():
             return problem("closing", 503, str(error), headers={"Retry-After": "5"})
         case StoreDown():

@@ -22,7 +22,7 @@ from leastways.server.answers import Answer, Applicant, Choice, Issued, JobState
 from leastways.server.batching import Batcher, Ticket
 from leastways.server.config import ServiceConfig, read_config
 from leastways.server.engine import open_engine
-from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, Overtaken
+from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, Overtaken, Spent
 from leastways.server.inputs import MAX_TEXT, checked_people, fits_schema, pointer, text_fault
 from leastways.server.jobs import JobRunner, JobStore
 from leastways.server.keys import KeyStore
@@ -192,7 +192,8 @@ class Service:
     def refine(self, token: str, preferences: Preferences | None) -> Answer:
         """Answer the same person anew, with what they want now; recorded beside their first answer.
 
-        `Overtaken` means that they have asked for something else before this answer was there, which counts instead.
+        `Overtaken` means that they have asked for something else before this answer was there, which counts instead;
+        `Spent`, that they have been answered as often as `limits.refinements` says, and their latest answer stays.
         """
         asked = now()
         with self._newest.ticket(token) as ticket:
@@ -202,7 +203,7 @@ class Service:
             if same and self.is_current(latest):
                 return latest
             if self.store.count_answers(latest.first) >= self.config.limits.refinements:
-                raise Busy(f"this person has been answered {self.config.limits.refinements} times already.", 3600)
+                raise Spent(f"this person has been answered {self.config.limits.refinements} times already.")
             state, new_id = dict(latest.state), secrets.token_hex(16)
             ticket.asks = [Ask(new_id, latest.first, state, preferences, latest.reference, asked=asked, seen=latest.id)]
             return self._refined(token, ticket)

@@ -250,6 +250,15 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
         assert page.locator("#again").is_visible()
         page.unroute("**/p/*")
     assert lock.is_checked()
+    spent = '<div data-message="spent"></div>'
+    page.route("**/p/*", lambda route: route.fulfill(status=409, body=spent, content_type="text/html"))
+    lock.uncheck()
+    page.wait_for_function("() => document.getElementById('told').textContent.includes('any more often')")
+    assert page.locator("#again").is_hidden()  # it would be of no use
+    page.route("**/p/*", lambda route: route.fulfill(status=409, body="changed"))
+    lock.check()
+    page.wait_for_function("() => document.getElementById('told').textContent.includes('rules have changed')")
+    page.unroute("**/p/*")
     followed(page, page.locator("#again").click)
     assert page.evaluate("document.activeElement.id") == "options"  # the button is gone, the focus is not lost
     assert name not in asked_to_change(page)

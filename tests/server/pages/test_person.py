@@ -15,7 +15,7 @@ import pytest
 
 import leastways as lw
 from leastways.errors import ModelError
-from leastways.server import Applicant, Issued, Service
+from leastways.server import Applicant, Issued, Limits, Service
 from leastways.server.app import create_app
 from leastways.server.faults import Busy, NotReady, Overtaken, StoreDown
 from leastways.server.pages import csrf
@@ -409,6 +409,31 @@ def test_an_answer_that_was_overtaken_is_not_shown(
     fragment = visitor.send(path, form, headers={"X-Fragment": "options"})
     assert fragment.status_code == 409
     assert 'data-message="overtaken"' in fragment.text  # by which the script tells it from other conflicts
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "Your options cannot be changed any more often"), ("de", "Öfter lassen sich Ihre Möglichkeiten nicht")],
+)
+def test_options_that_cannot_be_changed_any_more(tmp_path: Path, language: str, words: str) -> None:
+    service, refused = credit_service(tmp_path, limits=Limits(request_seconds=300.0, refinements=2))
+    with service:
+        visitor, path = Visitor(service), f"/p/{issue(service, refused.head(1))[0].token}"
+        visitor.get(f"{path}?lang={language}")
+        assert visitor.send(path, {place(service, "savings", "lock"): "1"}).status_code == 303
+        before = service.read_by_token(path.removeprefix("/p/"))
+        form = {place(service, "job", "lock"): "1"}
+        for headers in ({}, {"X-Fragment": "options"}):
+            page = visitor.send(path, form, headers=headers)
+            assert page.status_code == 409
+            assert words in page.text
+            assert 'data-message="spent"' in page.text
+            assert f'href="{path}"' in page.text
+            assert "retry-after" not in page.headers
+        assert f'data-spent="{words}' in visitor.get(path).text  # what the script says
+        assert service.read_by_token(path.removeprefix("/p/")).id == before.id
+        chosen = {"answer": before.id, "option": str(before.plan.options[0].number)}
+        assert visitor.send(f"{path}/choice", chosen).status_code == 303
 
 
 def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:

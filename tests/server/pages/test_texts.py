@@ -19,7 +19,19 @@ HOME = Path(pages.__file__).parent
 TEMPLATES = sorted((HOME / "templates").glob("*.html"))
 SCRIPTS = sorted((HOME / "static").glob("*.js"))
 LANGUAGES = Languages()
-MESSAGES = ("not_found", "not_ready", "expired", "busy", "down", "bad", "changed", "outdated", "overtaken", "stuck")
+MESSAGES = (
+    "not_found",
+    "not_ready",
+    "expired",
+    "busy",
+    "down",
+    "bad",
+    "changed",
+    "outdated",
+    "overtaken",
+    "spent",
+    "stuck",
+)
 # Keys that code puts together from parts.
 MADE_UP = {
     *(f"ease.{name}" for name in EASE),

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from leastways.plans import NOT_SEARCHED
 from leastways.server.answers import Answer
-from leastways.server.faults import InputRefused, NotKnown, Overtaken
+from leastways.server.faults import InputRefused, NotKnown, Overtaken, Spent
 from leastways.server.inputs import MAX_TEXT
 from leastways.server.pages import csrf
 from leastways.server.pages.fields import ease_words, fields
@@ -88,8 +88,8 @@ class PersonPages:
             answer = self.service.refine(token, to_preferences(schema, state, wishes, answer.preferences))
         except InputRefused:  # nothing our form can send; whoever made it up learns no more than this
             return self.renderer.message(request, "bad", 422, back=_here(token))
-        except Overtaken:
-            return self._overtaken_page(request, token)
+        except (Overtaken, Spent) as why:
+            return self._unchanged(request, token, why)
         if _wants_options_only(request):
             return self._page(request, token, answer, wishes)
         return see_other(f"{_here(token)}#options")
@@ -100,8 +100,13 @@ class PersonPages:
             return self.renderer.message(request, "changed", 409)
         return see_other(_here(token))
 
-    def _overtaken_page(self, request: Request, token: str) -> Response:
-        """Lead to what the person said last; a script is on a page that says something else, and tells them so."""
+    def _unchanged(self, request: Request, token: str, why: Overtaken | Spent) -> Response:
+        """Say why the options stay, or lead to them where the person has only to see what they said last.
+
+        A script is on a page that says something else than what was recorded, and tells them so.
+        """
+        if isinstance(why, Spent):
+            return self.renderer.message(request, "spent", 409, back=_here(token))
         if _wants_options_only(request):
             return self.renderer.message(request, "overtaken", 409)
         return see_other(f"{_here(token)}#options")
@@ -113,8 +118,8 @@ class PersonPages:
             self.service.refine(token, kept)
         except InputRefused:
             return self._other_form(request, token, answer)
-        except Overtaken:
-            return self._overtaken_page(request, token)
+        except (Overtaken, Spent) as why:
+            return self._unchanged(request, token, why)
         return see_other(f"{_here(token)}#options")
 
     def _other_form(self, request: Request, token: str, answer: Answer) -> Response:

@@ -133,6 +133,8 @@ export class Follower {
     this.tell(why);
     this.live.classList.add("bad");
     this.options.classList.add("stale");
-    this.again.hidden = false;
+    const pressed = document.activeElement === this.again;
+    this.again.hidden = why === "spent"; // trying again would not help
+    if (pressed && this.again.hidden) this.options.focus();
   }
 }
