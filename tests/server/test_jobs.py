@@ -147,9 +147,9 @@ def test_a_job_goes_on_where_another_process_left_it(
         until(lambda: first.jobs.read(job.id).done >= 4)
     with serve(shop, recourse, database=database) as second:
         begun = second.jobs.read(job.id)
-        client = Client(second)
-        done = finished(client, job.id)
-        assert (done["state"], done["done"], done["total"]) == ("done", 30, 30)
+        until(lambda: second.jobs.read(job.id).state == "done")
+        done = second.jobs.read(job.id)
+        assert (done.state, done.done, done.total) == ("done", 30, 30)
         assert begun.done >= 4
         assert all(second.read(p.id).plan.options for p in people)
         assert counts(second)["answers"] == 30

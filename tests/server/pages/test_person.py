@@ -75,7 +75,11 @@ def test_the_page_says_what_was_decided_and_what_would_help(visitor: Visitor, is
     assert re.findall(r"https?://", re.sub(r'xmlns="[^"]*"', "", page.text)) == []
 
 
-def test_bars_are_explained_where_there_are_any(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_bars_are_explained_where_there_are_any(
+    service: Service, visitor: Visitor, bank: tuple[Service, list[Issued]]
+) -> None:
+    one_change = (i.answer for i in bank[1] if any(len(o.changes) == 1 for o in i.answer.plan.options))
+    (issued,) = service.answer([Applicant(next(one_change).state)])
     page = visitor.get(f"/p/{issued.token}").text
     assert 'class="note legend"' in page
     alone = next(o.changes[0].feature for o in issued.answer.plan.options if len(o.changes) == 1)
