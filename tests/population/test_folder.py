@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -150,6 +151,39 @@ def test_a_changed_run_is_not_resumed(source: Path, unbroken: Path, tmp_path: Pa
     with pytest.raises(SettingError, match=message):
         run(given.pop("rec", None) or fitted(), source, out, resume=True, **given)
     assert prints(out) == before
+
+
+def shuffled() -> pd.DataFrame:
+    """The training table with the values of each column dealt out anew: other rows, the same in each column."""
+    draw = np.random.default_rng(5)
+    return TRAIN.apply(lambda column: draw.permutation(column.to_numpy()))
+
+
+@pytest.mark.parametrize("method", ["guided", "face-knn"])
+def test_training_rows_are_told_apart(source: Path, tmp_path: Path, method: str) -> None:
+    """Methods learn from whole rows, and one folder must not hold what was learned from two tables."""
+    out, rec = tmp_path / "out", fitted(method=method)
+    run(rec, source, tmp_path / "whole")
+    cut_short(tmp_path / "whole", out)
+    other = TRAIN.assign(job=TRAIN["job"].replace("cook", "clerk"))  # a category without an order
+    for table in (shuffled(), other, TRAIN.head(239)):
+        with pytest.raises(SettingError, match="the training table"):
+            run(fitted(method=method).fit(table), source, out, resume=True)
+    alike = TRAIN.set_axis([f"t{i}" for i in range(len(TRAIN))], axis=0).astype({"age": float, "job": "category"})
+    run(fitted(method=method).fit(alike), source, out, resume=True)
+    assert prints(out) == prints(tmp_path / "whole")
+
+
+def test_the_order_of_training_rows_matters_where_a_method_may_see_it(
+    source: Path, unbroken: Path, tmp_path: Path
+) -> None:
+    upside_down = TRAIN.iloc[::-1]
+    out = cut_short(unbroken, tmp_path / "out")
+    run(fitted().fit(upside_down), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+    run(fitted(method="face-knn"), source, tmp_path / "face")
+    with pytest.raises(SettingError, match="the training table"):
+        run(fitted(method="face-knn").fit(upside_down), source, tmp_path / "face", resume=True)
 
 
 def test_changed_people_are_not_resumed(source: Path, unbroken: Path, tmp_path: Path) -> None:

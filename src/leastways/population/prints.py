@@ -76,7 +76,7 @@ def config_of(
     return {
         "settings": {name: settings[name] for name in sorted(settings)},
         "schema": value_print(recourse.schema.to_yaml()),
-        "training": value_print([recourse.cost_model_.percentiles.data, getattr(recourse, "distilled_", None)]),
+        "training": value_print([recourse._training, recourse.cost_model_.percentiles.data, recourse.distilled_]),
         "model": {"file": model_file, "answers": _answers(recourse)},
         "preferences": None if preferences is None else value_print(preferences),
         "people_per_part": people_per_part,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,9 +63,20 @@ def learn_once(
 
 def _drawn_by_content(schema: Schema, frame: pd.DataFrame, seed: int, n: int) -> pd.DataFrame:
     """Return at most so many rows, drawn by the values in them: order and dtypes of a table are often an accident."""
-    values = pd.DataFrame({place: _values(f, frame[f.name]) for place, f in enumerate(schema.features)})
-    contents = np.asarray(pd.util.hash_pandas_object(values, index=False), np.uint64)
+    contents = _contents(schema, frame)
     return frame.iloc[np.argsort(stream(contents, f"distill {seed}"), kind="stable")[:n]]
+
+
+def training_print(schema: Schema, frame: pd.DataFrame, in_order: bool) -> str:
+    """Return what a training table is known by: its rows, by value; their order only for methods that may see it."""
+    contents = _contents(schema, frame)
+    return hashlib.sha256((contents if in_order else np.sort(contents)).tobytes()).hexdigest()
+
+
+def _contents(schema: Schema, frame: pd.DataFrame) -> NDArray[np.uint64]:
+    """Return a hash of each row's values, whatever the dtypes of the columns."""
+    values = pd.DataFrame({place: _values(f, frame[f.name]) for place, f in enumerate(schema.features)})
+    return np.asarray(pd.util.hash_pandas_object(values, index=False), np.uint64)
 
 
 def _values(feature: Feature, column: pd.Series[Any]) -> NDArray[Any]:

@@ -25,6 +25,7 @@ from leastways.recourse.beforehand import (
     check_guided,
     learn_once,
     tell_of_predict,
+    training_print,
 )
 from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
@@ -152,6 +153,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         ready = made_ready(searcher, lambda: background_of(self.schema, frame, meter.model, self.threshold, seed))
         self._prepared = Prepared(ready, {name: getattr(self, name) for name in READ_BY_METHODS})
         self.cost_model_ = CostModel.fit(self.schema, CostDistribution.of(self.costs), frame)
+        self._training = training_print(self.schema, frame, in_order=isinstance(searcher, Preparing))
         self.n_features_in_ = len(self.schema.features)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         self.distilled_: Distilled | None = None
