@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.population import PopulationResult, recommend_files
+from leastways.population.folder import read_manifest
 from tests.recourse.bank import chance, recourse, table
 
 N = 48
@@ -110,3 +113,17 @@ def prints(out: Path) -> dict[str, str]:
 def events(out: Path) -> list[str]:
     """Return what happened, from the log."""
     return pd.read_json(out / "log.jsonl", lines=True)["event"].tolist()
+
+
+def cut_short(unbroken: Path, out: Path, keep: int = 1) -> Path:
+    """Make a folder look as if the run had been killed after some parts."""
+    shutil.copytree(unbroken, out)
+    manifest = read_manifest(out)
+    parts = manifest.pop("parts")
+    manifest.pop("totals")
+    (out / "manifest.json").write_text(json.dumps(manifest | {"finished": False}))
+    (out / "journal.jsonl").write_text("".join(json.dumps(part) + "\n" for part in parts[:keep]))
+    for part in parts[keep:]:
+        for file in part["files"].values():
+            (out / file["name"]).unlink()
+    return out

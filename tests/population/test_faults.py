@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from leastways.population.folder import read_manifest
 from tests.population.crowd import (
     VICTIM,
     Misbehaving,
+    cut_short,
     events,
     everybody_once,
     fitted,
@@ -167,6 +169,31 @@ def test_a_model_that_is_down_stops_the_run(
     assert "stopped" in events(tmp_path / "out")
     run(fitted(), source, tmp_path / "out", resume=True)
     assert prints(tmp_path / "out") == prints(unbroken)
+
+
+@dataclass(frozen=True)
+class Picky:
+    """Fails on the last people of all, and on nobody else."""
+
+    incomes: tuple[float, ...]
+
+    def __call__(self, frame: pd.DataFrame) -> Any:
+        if frame["income"].isin(self.incomes).any():
+            raise ValueError("not these")
+        return chance(frame)
+
+
+def test_a_run_that_is_cut_short_before_people_on_whom_the_model_fails(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends as the unbroken one does: that the model served the others is known from the folder."""
+    monkeypatch.setattr("leastways.population.driver._MODEL_PAUSE", 0.0)
+    model = Picky(tuple(people()["income"].iloc[32:]))
+    whole = run(fitted(model), source, tmp_path / "whole")
+    assert whole.totals.statuses["invalid_input"] == 16
+    out = cut_short(tmp_path / "whole", tmp_path / "out", keep=2)
+    run(fitted(model), source, out, resume=True)
+    assert prints(out) == prints(tmp_path / "whole")
 
 
 def test_a_model_that_a_worker_cannot_load(source: Path, tmp_path: Path) -> None:

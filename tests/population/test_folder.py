@@ -16,26 +16,12 @@ import leastways as lw
 from leastways.errors import DataError, SettingError
 from leastways.population import folder
 from leastways.population.folder import RunFolder, people_done, read_manifest
-from tests.population.crowd import everybody_once, fitted, people, prints, run, tables, write
+from tests.population.crowd import cut_short, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
 
 def contrary(frame: pd.DataFrame) -> Any:
     return 1.0 - chance(frame)
-
-
-def cut_short(unbroken: Path, out: Path, keep: int = 1) -> Path:
-    """Make a folder look as if the run had been killed after some parts."""
-    shutil.copytree(unbroken, out)
-    manifest = read_manifest(out)
-    parts = manifest.pop("parts")
-    manifest.pop("totals")
-    (out / "manifest.json").write_text(json.dumps(manifest | {"finished": False}))
-    (out / "journal.jsonl").write_text("".join(json.dumps(part) + "\n" for part in parts[:keep]))
-    for part in parts[keep:]:
-        for file in part["files"].values():
-            (out / file["name"]).unlink()
-    return out
 
 
 def test_the_manifest_says_what_was_done(source: Path, unbroken: Path) -> None:

@@ -203,6 +203,33 @@ def test_people_who_said_different_things_are_not_alike(tmp_path: Path) -> None:
     assert found.summary.loc["f", "status"] == "invalid_input"
 
 
+def test_wishes_of_people_who_are_not_there(source: Path, tmp_path: Path) -> None:
+    """As `recommend` does, and before any work: a wish that nobody hears is a wrong plan."""
+    wish = lw.Preferences(editable=["income"])
+    out = tmp_path / "out"
+    with pytest.raises(lw.PreferenceError, match=r"not in the table: 'p99', 3\. .* string there, such as 'p0'"):
+        run(fitted(), source, out, preferences={"p1": wish, "p99": wish, 3: wish})
+    with pytest.raises(lw.PreferenceError, match="the preferences of 'p1' must be a Preferences object"):
+        run(fitted(), source, out, preferences={"p1": "income"})
+    with pytest.raises(lw.PreferenceError, match="a mapping from a person's label"):
+        run(fitted(), source, out, preferences=[wish])
+    assert not out.exists()
+    run(fitted(), source, out, preferences={"p1": wish, "p47": wish})
+    wanted = fitted().recommend(people(), {"p1": wish, "p47": wish})
+    pd.testing.assert_frame_equal(read_plans(out).options, wanted.options)
+
+
+def test_wishes_where_labels_became_text(tmp_path: Path) -> None:
+    """Labels of one file are no numbers, so none are: 5 is nobody, and is not passed over in silence."""
+    (tmp_path / "in").mkdir()
+    for name, labels in (("a", [5, 6]), ("b", ["x", "y"])):
+        people().iloc[:2].set_axis(labels, axis=0).rename_axis("id").to_csv(tmp_path / "in" / f"{name}.csv")
+    wish = lw.Preferences(editable=["income"])
+    with pytest.raises(lw.PreferenceError, match=r"not in the table: 5\. Labels .* string there, such as '5'"):
+        run(fitted(), tmp_path / "in", tmp_path / "out", preferences={5: wish}, index="id")
+    run(fitted(), tmp_path / "in", tmp_path / "out", preferences={"5": wish}, index="id")
+
+
 def test_one_wish_for_all(source: Path, tmp_path: Path) -> None:
     said = lw.Preferences(editable=["income"])
     run(fitted(), source, tmp_path / "out", preferences=said)

@@ -62,6 +62,7 @@ class Settings:
     time_limit: float | None  # seconds for a chunk; None: by measured speed
     give_up_after: int  # people in a row on whom the model fails before that is taken for a fault of the model
     total: int  # people still to come
+    good_before: int = 0  # people whom an earlier try of this run could use
 
 
 @dataclass
@@ -85,6 +86,7 @@ class Driver:
     def run(self, parts: Iterator[Part]) -> None:
         """Work through all parts; whatever ends this early, the crew does not go on by itself."""
         self._waiting_since = time.monotonic() if self.settings.time_limit is None else None
+        self._good = self.settings.good_before  # who is at fault must not depend on where a run was cut short
         try:
             self._fill(parts)
             while self._running or self._again:

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
+from leastways.errors import PreferenceError, listed
 from leastways.population.sources import Block, People
 from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_person
 from leastways.population.worker import joined
@@ -127,6 +128,27 @@ def told_to(labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferenc
         return {}
     known = zip(labels.to_pylist(), source.tolist(), strict=True)
     return {row: each[label] for label, row in known if row >= 0 and label in each}
+
+
+def check_labels(source: People, each: Mapping[Any, Preferences]) -> None:
+    """Raise, before any search, where preferences are of people who are not there; reads the labels of all.
+
+    Only the preferences' own labels are kept in memory, and nothing is read once all of them were met.
+    """
+    awaited = dict.fromkeys(each)
+    example = None
+    for block in source.blocks() if awaited else ():
+        labels = block.labels.cast(source.label_type).to_pylist()
+        example = labels[0] if example is None else example
+        for label in labels:
+            awaited.pop(label, None)
+        if not awaited:
+            return
+    if awaited:
+        raise PreferenceError(
+            f"preferences name people who are not in the table: {listed(list(awaited))}. Labels are of the type "
+            f"{source.label_type} there, such as {example!r}."
+        )
 
 
 def assembled(part: Part, schema: Schema) -> dict[str, Any]:

@@ -26,12 +26,13 @@ from leastways.population.driver import Driver, Settings
 from leastways.population.folder import KINDS, LOG, RunFolder, check_place
 from leastways.population.kinds import Answers, Kinds
 from leastways.population.log import Log, Progress, Watch
-from leastways.population.parts import Part, assembled, parts_of
+from leastways.population.parts import Part, assembled, check_labels, parts_of
 from leastways.population.prints import config_of
 from leastways.population.sources import People, Source, survey
 from leastways.population.tables import Solved, arrow, check_names
 from leastways.population.totals import added, sums_of, totals_of
 from leastways.recourse import Recourse
+from leastways.recourse.people import check_mapping
 from leastways.report.totals import Totals
 from leastways.search.base import check_count
 
@@ -131,8 +132,12 @@ def recommend_files(
     check_place(Path(out))
     if isinstance(preferences, Preferences):
         preferences.check(recourse.schema)
+    elif preferences is not None:
+        check_mapping(preferences)
     source = survey(Path(people), recourse.schema, index)
     _check_apart(Path(out), source, log)
+    if isinstance(preferences, Mapping):
+        check_labels(source, preferences)
     config = config_of(recourse, preferences, model_file, people_per_part, dedup)
     manifest = {"config": config, "input": source.manifest(), "schema": recourse.schema.to_yaml()}
     with RunFolder.opened(Path(out), manifest, resume) as folder:
@@ -175,6 +180,7 @@ class _Run:
     def solve(self, people: People, folder: RunFolder, hire: Callable[[], Crew]) -> None:
         """Search for all people who are not done yet, and write each part as it is solved."""
         before = sum(part.people for part in folder.done.values())
+        unusable = sum(part.totals["statuses"].get("invalid_input", 0) for part in folder.done.values())
         self._watch = Watch(people.rows, before, self.progress)
         crew = hire()
         self.log.write("begun", people=people.rows, done_before=before, crew=crew.name, **_links(crew), pid=os.getpid())
@@ -185,6 +191,7 @@ class _Run:
             time_limit=self.time_limit,
             give_up_after=self.give_up_after,
             total=people.rows - before,
+            good_before=before - unusable,
         )
         driver = Driver(crew, settings, partial(self._keep, folder), self._advanced, self.log.write)
         driver.run(self._parts(people, folder))

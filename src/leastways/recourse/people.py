@@ -83,18 +83,24 @@ def by_place(
         return {}
     if isinstance(preferences, Preferences):
         return dict.fromkeys(range(len(index)), preferences)
-    if not isinstance(preferences, Mapping):
-        raise PreferenceError(
-            "preferences must be a Preferences object, or a mapping from a person's label to one, "
-            f"not {type(preferences).__name__}."
-        )
+    check_mapping(preferences)
     out = {}
     for label, said in preferences.items():
         if label not in index:
             raise PreferenceError(
                 f"preferences name a person {label!r} who is not in the table." + nearest(label, index)
             )
-        if not isinstance(said, Preferences):
-            raise PreferenceError(f"the preferences of {label!r} must be a Preferences object, not {said!r}.")
         out[int(index.get_loc(label))] = said  # type: ignore[arg-type]
     return out
+
+
+def check_mapping(preferences: object) -> None:
+    """Raise unless these are preferences by label; whether there are such labels is another question."""
+    if not isinstance(preferences, Mapping):
+        raise PreferenceError(
+            "preferences must be a Preferences object, or a mapping from a person's label to one, "
+            f"not {type(preferences).__name__}."
+        )
+    for label, said in preferences.items():
+        if not isinstance(said, Preferences):
+            raise PreferenceError(f"the preferences of {label!r} must be a Preferences object, not {said!r}.")
