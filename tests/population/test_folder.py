@@ -94,6 +94,20 @@ def test_a_run_is_never_overwritten(source: Path, unbroken: Path, tmp_path: Path
         run(fitted(), source, source.parent)
 
 
+def test_results_among_the_people(tmp_path: Path) -> None:
+    """They would be taken for people when the run is resumed; names that are passed over would not."""
+    source = tmp_path / "in"
+    source.mkdir()
+    write(source / "a.parquet", people().head(4))
+    with pytest.raises(DataError, match=r"the results cannot be written to .*plans', inside the folder .*in'"):
+        run(fitted(), source, source / "plans")
+    with pytest.raises(DataError, match="the log cannot be written"):
+        run(fitted(), source, tmp_path / "out", log=source / "log.jsonl")
+    assert [path.name for path in source.iterdir()] == ["a.parquet"]
+    run(fitted(), source, source / "_plans", log=source / ".log")
+    assert run(fitted(), source, source / "_plans", resume=True).seconds == 0
+
+
 @pytest.mark.parametrize("dedup", [False, True])
 def test_a_run_that_did_nothing_yet_is_begun_anew(source: Path, unbroken: Path, tmp_path: Path, dedup: bool) -> None:
     """A wrong address is noticed when the folder is there already; the right one then needs no --resume."""

@@ -189,6 +189,33 @@ def test_kinds_do_not_depend_on_how_rows_are_read(tmp_path: Path, monkeypatch: p
         pd.testing.assert_frame_equal(found, wanted)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_kinds_with_a_large_number_here_and_a_gap_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A column of whole numbers is one of floats beside a gap, and no float holds the digits of a large number."""
+    monkeypatch.setattr(f"leastways.population.{kind}_files.BATCH", 6)
+    crowd = people().iloc[[0, 1, 2] * 10].set_axis([f"q{i}" for i in range(30)], axis=0).astype({"age": "Int64"})
+    crowd.loc["q3", "age"] = crowd.loc["q21", "age"] = 2**53 + 1
+    crowd.loc["q4", "age"] = 2**53
+    crowd.loc["q13", "age"] = pd.NA
+    source = tmp_path / f"people.{kind}"
+    if kind == "csv":
+        crowd.rename_axis("customer").to_csv(source)
+    else:  # as other programs write it: pandas would note that the column is its own Int64
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pandas(crowd.rename_axis("customer")).replace_schema_metadata(None), source)
+    once = run(fitted(), source, tmp_path / "once", dedup=True, index="customer", people_per_part=30)
+    each = run(fitted(), source, tmp_path / "each", index="customer")
+    assert (once.solved, each.solved) == (6, 30)
+    for found, wanted in zip(tables(tmp_path / "once"), tables(tmp_path / "each"), strict=True):
+        pd.testing.assert_frame_equal(found, wanted)
+    reasons = everybody_once(tmp_path / "once", crowd.index.tolist())["reason"]
+    assert all(str(2**53 + 1) in reasons[row] for row in (3, 21))
+
+
 def test_people_who_said_different_things_are_not_alike(tmp_path: Path) -> None:
     crowd = people().iloc[[0] * 6].set_axis(list("abcdef"), axis=0)
     said = {"a": lw.Preferences(editable=["income"]), "b": lw.Preferences(editable=["income"])}

@@ -20,6 +20,7 @@ from leastways.population.sources import Block, People
 from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_person
 from leastways.population.worker import joined
 from leastways.schema import Schema
+from leastways.schema.feature import EXACT
 
 
 @dataclass
@@ -106,7 +107,7 @@ def _part(
     pa = arrow()
     labels = pa.concat_arrays([_flat(piece.labels).cast(label_type) for piece in pieces])
     readable = [piece.frame for piece in pieces if piece.frame is not None]
-    frame = pd.concat(readable, ignore_index=True) if readable else pd.DataFrame()
+    frame = pd.concat(_of_kept_values(readable), ignore_index=True) if readable else pd.DataFrame()
     here = np.concatenate([np.full(piece.rows, piece.frame is not None) for piece in pieces])
     source = np.where(here, np.cumsum(here) - 1, -1).astype(np.int64)
     trouble = {
@@ -116,6 +117,22 @@ def _part(
         for place in range(piece.first - first, piece.first - first + piece.rows)
     }
     return Part(number, first, labels, frame, source, trouble, told_to(labels, source, each))
+
+
+def _of_kept_values(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Return frames that can be joined and keep all values: beside a gap, whole numbers would become floats.
+
+    What a value is must not depend on whom it is read with, and no float holds the digits of a large number.
+    """
+    lossy = [name for name in frames[0] if _would_lose([frame[name] for frame in frames])]
+    return [frame.astype(dict.fromkeys(lossy, object)) if lossy else frame for frame in frames]
+
+
+def _would_lose(columns: Sequence[pd.Series[Any]]) -> bool:
+    if len({column.dtype for column in columns}) == 1:
+        return False
+    whole = [column for column in columns if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu"]
+    return any(bool((np.abs(column.to_numpy().astype(np.float64)) >= EXACT).any()) for column in whole)
 
 
 def _flat(labels: Any) -> Any:

@@ -28,7 +28,7 @@ from leastways.population.kinds import Answers, Kinds
 from leastways.population.log import Log, Progress, Watch
 from leastways.population.parts import Part, assembled, check_labels, parts_of
 from leastways.population.prints import config_of
-from leastways.population.sources import People, Source, survey
+from leastways.population.sources import PASSED_OVER, People, Source, survey
 from leastways.population.tables import Solved, arrow, check_names
 from leastways.population.totals import added, sums_of, totals_of
 from leastways.recourse import Recourse
@@ -135,7 +135,7 @@ def recommend_files(
     elif preferences is not None:
         check_mapping(preferences)
     source = survey(Path(people), recourse.schema, index)
-    _check_apart(Path(out), source, log)
+    _check_apart(Path(people), Path(out), source, log)
     if isinstance(preferences, Mapping):
         check_labels(source, preferences)
     config = config_of(recourse, preferences, model_file, people_per_part, dedup)
@@ -272,13 +272,27 @@ def _check(
     check_count("give_up_after", give_up_after)
 
 
-def _check_apart(out: Path, source: Source, log: str | Path | None) -> None:
+def _check_apart(people: Path, out: Path, source: Source, log: str | Path | None) -> None:
     """Raise where results would be written among the people, or the log into them."""
+    for what, path in (("results", out), ("log", log)):
+        if path is not None and _would_be_read(people, Path(path)):
+            raise DataError(
+                f"the {what} cannot be written to {str(path)!r}, inside the folder {str(people)!r} that the people are "
+                "read from: the run could not be resumed."
+            )
     for path in source.paths:
         if log is not None and path.resolve() == Path(log).resolve():
             raise DataError(f"the log cannot be written to {str(path)!r}, which holds the people.")
         if path.resolve().is_relative_to(out.resolve()):
             raise DataError(f"the people are read from {str(path)!r}, inside the folder {str(out)!r} to write to.")
+
+
+def _would_be_read(people: Path, path: Path) -> bool:
+    """Whether a file or folder would be taken for people at the next look."""
+    if not people.is_dir() or not path.resolve().is_relative_to(people.resolve()):
+        return False
+    first = path.resolve().relative_to(people.resolve()).parts[:1]
+    return not first or not first[0].startswith(PASSED_OVER)
 
 
 def unit_of(recourse: Recourse, total: int) -> int:

@@ -15,6 +15,7 @@ from leastways.schema import Feature, Schema
 from leastways.schema.checks import check_columns
 
 BATCH = 4096  # rows that are in memory as read, at most
+PASSED_OVER = (".", "_")  # how names begin that are none of the people's files
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def _paths(path: Path) -> list[Path]:
     if not path.is_dir():
         beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(f"there is no file or folder {str(path)!r}.{nearest(path.name, beside)}")
-    shown = [p for p in sorted(path.iterdir()) if not p.name.startswith((".", "_"))]
+    shown = [p for p in sorted(path.iterdir()) if not p.name.startswith(PASSED_OVER)]
     below = next((p.name for p in shown if p.is_dir()), None)
     if below is not None:  # to pass over people in silence would be to lose them
         raise DataError(f"the folder {str(path)!r} holds another folder, {below!r}; people are read from files alone.")
