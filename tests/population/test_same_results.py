@@ -15,14 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastways as lw
+from leastways._prints import value_print
 from leastways.errors import SettingError
 from leastways.population import driver, read_plans, worker
 from leastways.population.crews import Threads
 from leastways.population.driver import Driver
 from leastways.population.folder import RunFolder, read_manifest
 from leastways.population.kinds import _KEYS, _hashes
-from tests.population.crowd import events, everybody_once, fitted, people, prints, run, tables, write
-from tests.recourse.bank import chance
+from tests.population.crowd import QUICK, cut_short, events, everybody_once, fitted, people, prints, run, tables, write
+from tests.recourse.bank import TRAIN, chance
 
 
 def test_plans_are_those_of_recommend(source: Path, unbroken: Path) -> None:
@@ -264,6 +265,55 @@ def test_one_wish_for_all(source: Path, tmp_path: Path) -> None:
     with pytest.raises(lw.PreferenceError, match="nothing"):
         run(fitted(), source, tmp_path / "no", preferences=lw.Preferences(editable=["nothing"]))
     assert not (tmp_path / "no").exists()
+
+
+def test_a_feature_called_place(tmp_path: Path) -> None:
+    """No name that a feature may have is one that tables need while they are put together."""
+    train, crowd = (frame.rename(columns={"job": "place"}) for frame in (TRAIN, people()))
+    schema = lw.Schema.infer(train)
+    rec = lw.Recourse(lambda rows: chance(rows.rename(columns={"place": "job"})), schema, n_options=2, **QUICK)
+    rec.fit(train)
+    for dedup in (False, True):
+        run(rec, write(tmp_path / "people.parquet", crowd), tmp_path / f"out{dedup}", dedup=dedup)
+        pd.testing.assert_frame_equal(read_plans(tmp_path / f"out{dedup}").options, rec.recommend(crowd).options)
+
+
+class Mine:
+    """A search of one's own, which says nothing of itself."""
+
+    def __init__(self, depth: int = 3, inner: Any = None) -> None:
+        self.depth = depth
+        if inner is not None:
+            self.inner = inner
+
+    def start(self, problem: Any) -> Any:
+        return lw.search.COLS().start(problem)
+
+
+def test_a_run_with_a_search_of_ones_own_is_resumed(source: Path, tmp_path: Path) -> None:
+    run(fitted(method=Mine()), source, tmp_path / "whole")
+    out = cut_short(tmp_path / "whole", tmp_path / "out")
+    with pytest.raises(SettingError, match=r"settings\.method is 'Mine\(depth=4\)', was 'Mine\(depth=3\)'"):
+        run(fitted(method=Mine(4)), source, out, resume=True)
+    run(fitted(method=Mine()), source, out, resume=True)
+    assert prints(out) == prints(tmp_path / "whole")
+    texts = [fitted(method=Mine(inner=inner))._settings()["method"] for inner in (Mine(), Mine(), Mine(5), chance)]
+    assert texts[0] == texts[1]
+    assert len(set(texts)) == 3
+    assert not any("0x" in text for text in texts)
+
+
+def test_prints_do_not_depend_on_the_process() -> None:
+    """Sets have another order in each, and objects another address."""
+    one, other = {0, 8}, {8, 0}
+    assert list(one) != list(other)
+    assert value_print([one, frozenset(one)]) == value_print([other, frozenset(other)])
+    assert value_print({1, 2}) != value_print({1, 3})
+    assert value_print(lw.Preferences(editable={"income"})) != value_print(lw.Preferences(editable={"age"}))  # type: ignore[arg-type]
+    itself, alike = Mine(), Mine()
+    itself.inner, alike.inner = itself, alike
+    assert value_print(itself) == value_print(alike) != value_print(Mine())
+    assert value_print("<Mine at 0x1f>") != value_print("<Mine at 0x2f>")
 
 
 def test_an_executor_of_ones_own(source: Path, unbroken: Path, tmp_path: Path) -> None:

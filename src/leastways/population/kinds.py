@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._prints import value_print
 from leastways.costs import Preferences
 from leastways.errors import plain
 from leastways.population.folder import RunFolder
 from leastways.population.parts import Part, told_to
-from leastways.population.prints import value_print
 from leastways.population.sources import Block, Source
 from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow
 from leastways.schema.feature import EXACT

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leastways.costs import Preferences
 from leastways.errors import PreferenceError, listed
 from leastways.population.sources import Block, People
-from leastways.population.tables import PERSON, ROW, Solved, arrow, unusable_person
+from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow, unusable_person
 from leastways.population.worker import joined
 from leastways.schema import Schema
 from leastways.schema.feature import EXACT
@@ -179,7 +179,7 @@ def assembled(part: Part, schema: Schema) -> dict[str, Any]:
     for place, reason in part.trouble.items():
         places[place] = len(part.frame) + reasons.index(reason)
     rows = part.first + np.arange(len(part), dtype=np.int64)
-    heads = [("row", pa.array(rows)), (PERSON, part.labels)]
+    heads = [(ROW, pa.array(rows)), (PERSON, part.labels)]
     return {
         "people": _headed(people.take(pa.array(places)), heads),
         "options": _options(options, len(people), places, rows, part.labels),
@@ -189,12 +189,12 @@ def assembled(part: Part, schema: Schema) -> dict[str, Any]:
 def _options(options: Any, n: int, places: NDArray[np.int64], rows: NDArray[np.int64], labels: Any) -> Any:
     """Return everybody's options: those of the row that stands for them."""
     pa = arrow()
-    whose = options["place"].to_numpy()
+    whose = options[PLACE].to_numpy()
     begin = np.searchsorted(whose, np.arange(n))
     count = np.bincount(whose, minlength=n)
     person = np.repeat(np.arange(len(places)), count[places])
     within = np.arange(len(person)) - np.repeat(np.cumsum(count[places]) - count[places], count[places])
-    taken = options.take(pa.array(begin[places][person] + within)).drop_columns(["place"])
+    taken = options.take(pa.array(begin[places][person] + within)).drop_columns([PLACE])
     return _headed(taken, [(ROW, pa.array(rows[person])), (PERSON, labels.take(pa.array(person)))])
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from leastways._prints import value_print
 from leastways.costs import Preferences
-from leastways.errors import plain
 from leastways.models import QueryMeter, as_model
 from leastways.population.tables import grid_rows
 from leastways.recourse import Recourse
@@ -32,36 +30,6 @@ def file_print(path: Path) -> str:
         while block := stream.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def value_print(value: Any) -> str:
-    """Return the sha256 of a value made of arrays, tables, records and plain values."""
-    digest = hashlib.sha256()
-    for piece in _pieces(value):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def _pieces(value: Any) -> Iterator[bytes]:
-    yield f"<{type(value).__name__}>".encode()
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        yield f"{value.dtype.str}{value.shape}".encode()
-        yield np.ascontiguousarray(value).tobytes()
-    elif isinstance(value, pd.DataFrame):
-        yield from _pieces([value.index.tolist(), value.columns.tolist(), value.to_numpy().tolist()])
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield field.name.encode()
-            yield from _pieces(getattr(value, field.name))
-    elif isinstance(value, Mapping):
-        for key in sorted(value, key=repr):
-            yield from _pieces(key)
-            yield from _pieces(value[key])
-    elif isinstance(value, list | tuple | np.ndarray):
-        for item in value:
-            yield from _pieces(item)
-    else:
-        yield repr(plain(value)).encode() + b";"
 
 
 def config_of(

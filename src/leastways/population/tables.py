@@ -22,7 +22,8 @@ from leastways.schema.codec import category_codes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROW, PERSON, PLACE = "row", "person", "place"
+ROW, PERSON = "row", "person"
+PLACE = ROW  # while tables are put together: of a person among those at hand. No feature can have this name
 _WHOLE = ("n_options", "queries", "option")
 _TEXT = ("status", "reason")
 

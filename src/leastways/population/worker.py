@@ -19,7 +19,7 @@ import pandas as pd
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError
 from leastways.plans import RecoursePlans
-from leastways.population.tables import Solved, arrow, grid_rows, options_table, people_table
+from leastways.population.tables import PLACE, Solved, arrow, grid_rows, options_table, people_table
 from leastways.recourse import Recourse
 
 Told = Preferences | Mapping[Any, Preferences] | None
@@ -127,10 +127,10 @@ def _with(tables: tuple[Any, Any], own: Mapping[int, tuple[Any, Any]]) -> tuple[
 
 def _rows(people: Any, options: Any, begin: int, end: int) -> tuple[Any, Any]:
     """Return some of the people, and their options, places counted from the first of them."""
-    places = options["place"].to_numpy()
+    places = options[PLACE].to_numpy()
     first, last = places.searchsorted([begin, end])
     mine = options.slice(first, last - first)
-    moved = mine.set_column(0, "place", arrow().array(places[first:last] - begin))
+    moved = mine.set_column(0, PLACE, arrow().array(places[first:last] - begin))
     return people.slice(begin, end - begin), moved
 
 
@@ -139,7 +139,7 @@ def joined(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
     pa = arrow()
     shifted, before = [], 0
     for people, options in tables:
-        places = options["place"].to_numpy() + before
+        places = options[PLACE].to_numpy() + before
         shifted.append(options.set_column(0, options.schema.field(0), pa.array(places)))
         before += len(people)
     return pa.concat_tables([people for people, _ in tables]), pa.concat_tables(shifted)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from leastways._prints import setting_text
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.costs.distribution import check_number
 from leastways.errors import DataError, SchemaError, SettingError, listed, plain
@@ -278,7 +279,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             self._prepared.check(now, "the surrogate of fit(X, distill=...)")
         if not isinstance(method, Preparing):
             return method
-        self._prepared.check({name: getattr(self, name) for name in READ_BY_METHODS}, repr(self.method))
+        self._prepared.check({name: getattr(self, name) for name in READ_BY_METHODS}, setting_text(self.method))
         return self._prepared.searcher
 
     def _check_warm_start(self, plans: RecoursePlans | None) -> None:
@@ -349,7 +350,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             | limit
             | learned
             | {
-                "method": repr(as_searcher(self.method)),
+                "method": setting_text(as_searcher(self.method)),
                 "costs": repr(CostDistribution.of(self.costs)),
                 "target": target if isinstance(target, str | int | float) else repr(target),
             }
