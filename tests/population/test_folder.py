@@ -14,7 +14,7 @@ import pytest
 
 import leastways as lw
 from leastways.errors import DataError, SettingError
-from leastways.population import folder
+from leastways.population import folder, read_plans
 from leastways.population.folder import RunFolder, people_done, read_manifest
 from tests.population.crowd import cut_short, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance
@@ -60,6 +60,49 @@ def test_a_part_in_the_middle_is_missing_or_damaged(source: Path, unbroken: Path
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     run(fitted(), source, out, resume=True)
     assert prints(out) == prints(unbroken)
+
+
+@pytest.mark.parametrize("dedup", [False, True])
+def test_parts_of_a_finished_run_are_damaged_later(source: Path, tmp_path: Path, dedup: bool) -> None:
+    """They are told by their names, and the same command with --resume makes them again, and no others."""
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    run(fitted(), source, whole, dedup=dedup)
+    shutil.copytree(whole, out)
+    damaged, gone = out / "people" / "part-000001.parquet", out / "options" / "part-000002.parquet"
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:40] + bytes([content[40] ^ 1]) + content[41:])
+    with pytest.raises(DataError, match=r"cannot read .*people/part-000001\.parquet': it is not as it was written"):
+        read_plans(out)
+    damaged.write_bytes(content)
+    gone.unlink()
+    with pytest.raises(DataError, match=r"cannot read .*options/part-000002\.parquet': .*--resume"):
+        read_plans(out)
+    damaged.unlink()
+    untouched = (out / "people" / "part-000000.parquet").stat().st_mtime_ns
+    assert run(fitted(), source, out, resume=True, dedup=dedup).totals.people == 48
+    assert prints(out) == prints(whole)
+    assert (out / "people" / "part-000000.parquet").stat().st_mtime_ns == untouched
+
+
+@pytest.mark.parametrize("killed", ["_forget_unfinished", "_write_json", "keep"])
+def test_killed_while_damaged_parts_are_made_again(
+    source: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    """Before the manifest says that the run is not finished any more, or after it: parts that are whole are kept."""
+
+    def kill(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    out = Path(shutil.copytree(unbroken, tmp_path / "out"))
+    (out / "people" / "part-000001.parquet").unlink()
+    untouched = (out / "people" / "part-000000.parquet").stat().st_mtime_ns
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, killed, kill)
+        with pytest.raises(KeyboardInterrupt):
+            run(fitted(), source, out, resume=True)
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+    assert (out / "people" / "part-000000.parquet").stat().st_mtime_ns == untouched
 
 
 def test_a_finished_run_is_left_alone(source: Path, unbroken: Path) -> None:
@@ -217,6 +260,32 @@ def test_a_run_that_never_began(source: Path, tmp_path: Path) -> None:
     everybody_once(tmp_path / "out")
 
 
+NO_PARTS = ["123", "null", '"x"', "[1, 2]", '{"number": 0}', '{"number": 0, "people": 16}']
+NO_PARTS += ['{"number": 2, "first": 32, "people": 16, "files": {}, "totals": {}}']
+
+
+@pytest.mark.parametrize("line", NO_PARTS)
+def test_lines_of_a_journal_that_are_no_parts(source: Path, unbroken: Path, tmp_path: Path, line: str) -> None:
+    out = cut_short(unbroken, tmp_path / "out")
+    with (out / "journal.jsonl").open("a") as journal:
+        journal.write(line + "\n")
+    assert people_done(out)[1] == 48
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+
+
+def test_a_journal_that_is_lost(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """What is written is not overwritten unless the user says so."""
+    out = cut_short(unbroken, tmp_path / "out")
+    (out / "journal.jsonl").unlink()
+    before = prints(out)
+    with pytest.raises(SettingError, match=r"cut short.*--resume"):
+        run(fitted(), source, out)
+    assert prints(out) == before
+    run(fitted(), source, out, resume=True)
+    assert prints(out) == prints(unbroken)
+
+
 def test_a_damaged_manifest(source: Path, unbroken: Path, tmp_path: Path) -> None:
     out = cut_short(unbroken, tmp_path / "out")
     for content, message in (("{", "cannot read"), ('{"format": "x"}', "not the manifest"), ("[]", "not the manifest")):
@@ -226,15 +295,22 @@ def test_a_damaged_manifest(source: Path, unbroken: Path, tmp_path: Path) -> Non
     (out / "manifest.json").write_text('{"format": "leastways population", "version": 99}')
     with pytest.raises(DataError, match="version 99"):
         run(fitted(), source, out, resume=True)
+    whole = read_manifest(unbroken)
+    for name in ("config", "input", "schema", "parts", "totals"):
+        (out / "manifest.json").write_text(json.dumps({key: said for key, said in whole.items() if key != name}))
+        with pytest.raises(DataError, match=f"manifest.json' is damaged: it does not say '{name}'"):
+            run(fitted(), source, out, resume=True)
+        with pytest.raises(DataError, match=f"does not say '{name}'"):
+            read_plans(out)
 
 
 def test_plans_of_a_run_that_is_not_finished(unbroken: Path, tmp_path: Path) -> None:
-    from leastways.population import read_plans
-
     with pytest.raises(DataError, match="is not finished"):
         read_plans(cut_short(unbroken, tmp_path / "out"))
     with pytest.raises(DataError, match="there is nobody with the label 'nobody'"):
         read_plans(unbroken, ["nobody"])
+    with pytest.raises(DataError, match="there is nobody with the label 'nobody', 'p99', 7 in the run"):
+        read_plans(unbroken, ["p3", "nobody", "p40", "p99", 7])
 
 
 def test_killed_while_finishing(source: Path, unbroken: Path, tmp_path: Path) -> None:

@@ -167,6 +167,8 @@ def test_kinds_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(KeyboardInterrupt):
             run(fitted(), source, out, dedup=True, index="customer", resume=True)
     assert read_manifest(out / "kinds")["finished"]
+    spoiled = out / "kinds" / "people" / "part-000001.parquet"
+    spoiled.write_bytes(spoiled.read_bytes()[:-1] + b"?")  # that part of the kinds is made again
     assert not read_manifest(out)["finished"]
     left[0] = 1000
     result = run(fitted(), source, out, dedup=True, index="customer", resume=True)

@@ -78,6 +78,17 @@ def test_a_column_of_labels_and_labels_that_occur_twice(tmp_path: Path) -> None:
         survey(tmp_path / "people.parquet", SCHEMA, "nam")
 
 
+def test_two_columns_of_labels(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(people().head(3))
+    pq.write_table(table.append_column("customer", pa.array([1, 2, 3])), tmp_path / "people.parquet")
+    for index in (None, "customer"):
+        with pytest.raises(DataError, match="the column 'customer', which holds the labels, twice or more"):
+            survey(tmp_path / "people.parquet", SCHEMA, index)
+
+
 def test_labels_of_csv_files(tmp_path: Path) -> None:
     crowd = people().reset_index(drop=True)
     for number, texts in enumerate((["7", "8"], ["07", "8"], ["", "8"])):

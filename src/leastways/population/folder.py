@@ -13,19 +13,23 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from leastways._reading import json_of, read_json
-from leastways.errors import DataError, SettingError
+from leastways.errors import DataError, SettingError, listed
 from leastways.population.prints import differences, file_print
 from leastways.population.tables import arrow
+from leastways.population.totals import are_sums
 
 MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
 TABLES = ("people", "options")
 KINDS = "kinds"  # the folder inside, of a run that solves each kind of people once
 _FORMAT, _VERSION = "leastways population", 1
+_OF_A_FILE = {"name", "rows", "bytes", "sha256"}
+_OF_A_RUN = {"config": dict, "input": dict, "schema": str, "finished": bool}
+_OF_A_FINISHED_RUN = {"totals": dict, "parts": list}
 
 
 @dataclass(frozen=True)
@@ -109,13 +113,17 @@ class RunFolder:
         _folder_to_disk(self.path.parent)
 
     def _take_up(self) -> None:
-        """Find out what is done already."""
-        if self.finished:
-            self.done = {part["number"]: DonePart(**part) for part in self.manifest["parts"]}
+        """Find out what is done already, and is as it was written."""
+        lines = self.manifest["parts"] if self.finished else _journal_lines(self.path)
+        self.done = {part.number: part for part in map(_part_of, lines) if part is not None and self._is_whole(part)}
+        if self.finished and len(self.done) == len(lines):
             (self.path / JOURNAL).unlink(missing_ok=True)  # where the run was killed just before it did this
             return
-        self.done = {part.number: part for part in self._journal()}
         self._forget_unfinished()
+        if self.finished:  # parts were damaged since; the journal is there by now, so that the others are not lost
+            known = {name: said for name, said in self.manifest.items() if name not in ("totals", "parts")}
+            self.manifest = {**known, "finished": False}
+            self._write_json(MANIFEST, self.manifest)
 
     def _write_table(self, name: str, number: int, table: Any) -> dict[str, Any]:
         arrow()
@@ -166,12 +174,10 @@ class RunFolder:
                 f"the folder {str(self.path)!r} holds another run, so it is not continued: " + "; ".join(found) + "."
             )
 
-    def _journal(self) -> list[DonePart]:
-        """Return the parts that are done and whole."""
-        parts = [DonePart(**line) for line in _journal_lines(self.path)]
-        return [part for part in parts if all(self._is_whole(file) for file in part.files.values())]
+    def _is_whole(self, part: DonePart) -> bool:
+        return all(self._is_as_written(file) for file in part.files.values())
 
-    def _is_whole(self, file: Mapping[str, Any]) -> bool:
+    def _is_as_written(self, file: Mapping[str, Any]) -> bool:
         path = self.path / file["name"]
         if not path.is_file() or path.stat().st_size != file["bytes"]:
             return False
@@ -201,21 +207,37 @@ def _line(part: DonePart) -> str:
 
 
 def _nothing_done(path: Path) -> bool:
-    """Whether a run was cut short before the first part was written, of people or of kinds."""
-    inside = path / KINDS
-    if (inside / MANIFEST).is_file() and read_manifest(inside)["finished"]:
-        return False
-    return not _journal_lines(path) and not _journal_lines(inside)
+    """Whether a run was cut short before the first part was written, of people or of kinds.
+
+    The journal may be lost while parts are there: they may be whole, and are not to be overwritten.
+    """
+    return not any(_journal_lines(place) or _part_files(place) for place in (path, path / KINDS))
+
+
+def _part_files(path: Path) -> list[Path]:
+    return [file for name in TABLES for file in (path / name).glob("part-*.parquet")]
 
 
 def _journal_lines(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a journal; one that was cut off, or that a power cut spoiled, is as good as none."""
     journal = path / JOURNAL
     lines = []
-    for line in journal.read_bytes().split(b"\n")[:-1] if journal.is_file() else []:
+    for text in journal.read_bytes().split(b"\n")[:-1] if journal.is_file() else []:
         with suppress(ValueError):
-            lines.append(json_of(line))
+            line = json_of(text)
+            if isinstance(line, dict) and isinstance(line.get("number"), int) and isinstance(line.get("people"), int):
+                lines.append(line)
     return lines
+
+
+def _part_of(line: Any) -> DonePart | None:
+    """Return the part that a journal or a manifest tells of; None where this is no account of one."""
+    if not isinstance(line, dict) or line.keys() != {field.name for field in fields(DonePart)}:
+        return None
+    files = line["files"]
+    named = isinstance(files, dict) and files.keys() == set(TABLES)
+    told = named and all(isinstance(file, dict) and file.keys() >= _OF_A_FILE for file in files.values())
+    return DonePart(**line) if told and are_sums(line["totals"]) else None
 
 
 def check_place(path: Path) -> None:
@@ -235,7 +257,17 @@ def held_by(path: Path) -> dict[str, Any] | None:
         return None  # also one that a run was killed in before it had begun
     if not (path / MANIFEST).is_file():
         raise SettingError(f"the folder {str(path)!r} holds other files, and no run; choose a new or an empty one.")
-    return read_manifest(path)
+    return whole_manifest(path)
+
+
+def whole_manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest of a run, with all that it has to say."""
+    data = read_manifest(path)
+    wanted = _OF_A_RUN | (_OF_A_FINISHED_RUN if data.get("finished") else {})
+    missing = [name for name, kind in wanted.items() if not isinstance(data.get(name), kind)]
+    if missing:
+        raise DataError(f"{str(path / MANIFEST)!r} is damaged: it does not say {listed(missing)}.")
+    return data
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

@@ -52,6 +52,8 @@ class ParquetFile:
         except (OSError, pa.ArrowException) as error:
             raise DataError(f"cannot read {str(path)!r} as Parquet: {error}") from error
         label, counted = _labels_of(path, names, index)
+        if names.names.count(label) > 1:
+            raise DataError(f"{str(path)!r} has the column {label!r}, which holds the labels, twice or more.")
         columns = [name for name in names.names if name != label and not _made_up(name)]
         check_features(path, columns, schema)
         types = {field.name: str(_plain_type(field.type)) for field in names if field.name in (label, *schema.names)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from leastways.errors import DataError, SettingError, listed
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
-from leastways.population.folder import read_manifest
+from leastways.population.folder import whole_manifest
 from leastways.population.tables import PERSON, ROW, arrow
 from leastways.rng import check_seed
 from leastways.schema import Feature, Schema
@@ -31,7 +33,7 @@ def read_plans(
     folder
         Of a run that is finished.
     people
-        Labels.
+        Labels; one that nobody has is an error.
     sample
         How many people to draw, each as likely as any other; everybody where there are no more than that.
     random_state
@@ -41,7 +43,7 @@ def read_plans(
         raise SettingError("give the labels of people, or how many to draw, not both.")
     drawn = None if sample is None else _drawn(Path(folder), sample, random_state)
     parts = list(_parts(Path(folder), None if people is None else list(people), drawn))
-    manifest = read_manifest(Path(folder))
+    manifest = whole_manifest(Path(folder))
     schema = Schema.from_yaml(manifest["schema"])
     settings = manifest["config"]["settings"]
     pa = arrow()
@@ -68,7 +70,7 @@ def read_plans(
 def _drawn(folder: Path, sample: int, random_state: int) -> NDArray[np.int64] | None:
     """Return the rows of so many people, in order; None for everybody."""
     check_count("sample", sample)
-    total = int(read_manifest(folder)["input"]["rows"])
+    total = int(whole_manifest(folder)["input"]["rows"])
     if sample >= total:
         return None
     draw = np.random.default_rng(check_seed(random_state))
@@ -79,16 +81,19 @@ def _parts(folder: Path, labels: list[Any] | None, drawn: NDArray[np.int64] | No
     """Yield the tables of each part, less the people not asked for."""
     arrow()
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    manifest = read_manifest(folder)
+    manifest = whole_manifest(folder)
     if not manifest["finished"]:
         raise DataError(f"the run in {str(folder)!r} is not finished; continue it with --resume (resume=True).")
-    found = 0
+    found, missing = 0, {} if labels is None else dict.fromkeys(labels)
     for part in manifest["parts"]:
-        people = pq.read_table(folder / part["files"]["people"]["name"])
+        people = _table(folder, part["files"]["people"])
         if labels is not None:
-            people = people.filter(pc.is_in(people[PERSON], value_set=_as_labels(labels, people[PERSON].type)))
+            kind = people[PERSON].type
+            known = _as_labels(labels, kind)
+            people = people.filter(pc.is_in(people[PERSON], value_set=arrow().array(list(known.values()), kind)))
+            met = set(people[PERSON].to_pylist())
+            missing = {label: None for label in missing if known.get(label) not in met}
         if drawn is not None:
             first = part["first"]
             mine = drawn[np.searchsorted(drawn, first) : np.searchsorted(drawn, first + part["people"])]
@@ -97,25 +102,40 @@ def _parts(folder: Path, labels: list[Any] | None, drawn: NDArray[np.int64] | No
         if not len(people):
             continue
         found += len(people)
-        options = pq.read_table(folder / part["files"]["options"]["name"])
+        options = _table(folder, part["files"]["options"])
         if not everybody:
             options = options.filter(pc.is_in(options[ROW], value_set=people[ROW].combine_chunks()))
         yield people, options
-    if not found:
-        named = "" if labels is None else f" with the label {listed(labels)}"
+    if missing or not found:
+        named = f" with the label {listed(list(missing))}" if missing else ""
         raise DataError(f"there is nobody{named} in the run in {str(folder)!r}.")
 
 
-def _as_labels(labels: list[Any], kind: Any) -> Any:
-    """Return labels as the column has them: on a command line 7 and "7" are the same."""
+def _table(folder: Path, file: Mapping[str, Any]) -> Any:
+    """Read a file of a part, if it is as it was written."""
     pa = arrow()
-    known = []
+    import pyarrow.parquet as pq
+
+    path = folder / file["name"]
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != file["sha256"]:
+            raise OSError("it is not as it was written")
+        return pq.read_table(pa.BufferReader(content))
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(
+            f"cannot read {str(path)!r}: {error}. The run that wrote it makes it again with --resume (resume=True)."
+        ) from error
+
+
+def _as_labels(labels: Iterable[Any], kind: Any) -> dict[Any, Any]:
+    """Return labels as the column has them, by what was asked for: on a command line 7 and "7" are the same."""
+    pa = arrow()
+    known = {}
     for label in labels:
-        try:
-            known.append(pa.scalar(label).cast(kind).as_py())
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # then nobody is called that
-            continue
-    return pa.array(known, kind)
+        with suppress(pa.ArrowException):  # then nobody is called that
+            known[label] = pa.scalar(label).cast(kind).as_py()
+    return known
 
 
 def _column(feature: Feature, column: Any) -> Any:

@@ -108,7 +108,8 @@ def recommend_files(
     cluster
         The address of a Dask scheduler, such as "tcp://scheduler:8786", to work with its workers.
     resume
-        Continue a run that was cut short. One that is finished is left as it is.
+        Continue a run that was cut short. One that is finished is left as it is, but for parts that are not as they were
+        written, by their checksums: they are made again.
     dedup
         Solve people who have the same values and said the same only once. Keeps a few hundred bytes of memory for each
         kind of people, and reads the input twice more.

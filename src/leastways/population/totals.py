@@ -38,6 +38,11 @@ def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
     }
 
 
+def are_sums(said: Any) -> bool:
+    """Whether this is what `sums_of` returns, as far as names tell."""
+    return isinstance(said, Mapping) and said.keys() >= {*_SUMS, "statuses"}
+
+
 def added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up sums, in the order of the parts: the last bit of a sum depends on it."""
     total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
