@@ -13,6 +13,7 @@ import pytest
 import leastways as lw
 from leastways.cli.many import _terminated_as_interrupted
 from leastways.cli.screen import _figures
+from leastways.errors import DataError
 from leastways.population import Progress, read_plans
 from tests.cli.bank import SMALL, document, recommend, run
 from tests.cli.test_process import COMMAND, files
@@ -60,6 +61,35 @@ def test_the_audit_at_the_end(bank: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert "8 of 12 people were compared" in (tmp_path / "plans" / "audit" / "report.html").read_text()
     again = document(recommend(bank, tmp_path / "plans", "--audit-by", "job title", "--resume", "--json"))
     assert again["audit"].endswith("report.html")
+
+
+def test_an_audit_of_people_whose_labels_are_repeated(bank: Path, tmp_path: Path) -> None:
+    """Nobody is asked for by label there; where somebody is, it is said that this cannot be."""
+    rows = pd.read_csv(bank / "people.csv")
+    rows.assign(id=rows["id"] // 1000).to_csv(tmp_path / "alike.csv", index=False)
+    alike = {"people": str(tmp_path / "alike.csv")}
+    result = recommend(bank, tmp_path / "plans", "--index", "id", "--audit-by", "job title", **alike)
+    assert result.exit_code == 0, result.output
+    said = result.stdout.replace("\n", "")
+    assert said.index("All people") < said.index("audit/report.html")
+    audit = lw.audit.Audit.from_json(tmp_path / "plans" / "audit" / "audit.json")
+    assert audit.overall["people"].tolist() == [12]
+    command = ["audit", tmp_path / "plans", "--by", "job title", "-o", tmp_path / "report"]
+    assert run(*command).exit_code == 0
+    by_label = run(*command, "--force", "--groups", bank / "people.csv", "--index", "id")
+    assert by_label.exit_code == 2
+    assert "labels occur twice" in by_label.stderr
+
+
+def test_the_summary_is_shown_before_the_audit(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DataError("nothing to compare")
+
+    monkeypatch.setattr("leastways.audit.audit_plans", fail)
+    result = recommend(bank, tmp_path / "plans", "--audit-by", "job title")
+    assert result.exit_code == 2
+    assert "All people" in result.stdout
+    assert "nothing to compare" in result.stderr
 
 
 def test_groups_that_there_are_not_are_told_before_the_work(bank: Path, tmp_path: Path) -> None:

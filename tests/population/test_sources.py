@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leastways.errors import DataError
+from leastways.errors import DataError, SettingError
 from leastways.population import read_plans
 from leastways.population.parts import parts_of
 from leastways.population.prints import file_print
@@ -74,6 +74,12 @@ def test_a_column_of_labels_and_labels_that_occur_twice(tmp_path: Path) -> None:
     everybody_once(tmp_path / "out", ["a", "b"] * 24)
     with pytest.raises(DataError, match="labels occur twice"):
         read_plans(tmp_path / "out")
+    by_row, wanted = read_plans(tmp_path / "out", repeated="row"), fitted().recommend(crowd[list(SCHEMA.names)])
+    pd.testing.assert_frame_equal(by_row.options, wanted.options)
+    pd.testing.assert_frame_equal(by_row.summary, wanted.summary.rename_axis("row"), check_index_type=False)
+    assert read_plans(tmp_path / "out", ["b"], repeated="row").summary.index.tolist() == list(range(1, 48, 2))
+    with pytest.raises(SettingError, match="repeated must be one of"):
+        read_plans(tmp_path / "out", repeated="no")
     with pytest.raises(DataError, match=r"no column 'nam' for --index\. Did you mean 'name'"):
         survey(tmp_path / "people.parquet", SCHEMA, "nam")
 

@@ -98,7 +98,7 @@ def audit(
             from leastways.errors import SettingError
 
             raise SettingError("--model needs --data: the best options are found for hidden cost functions.")
-        plans, total = read_sample(file, sample, seed)
+        plans, total = read_sample(file, sample, seed, by_label=groups is not None)
         table = None if groups is None else _groups(groups, index, plans)
         truths = [] if data is None else _truths(plans, data, distribution, seeds, seed)
         oracles = [] if model is None else _oracles(plans, truths, model, trust, oracle_rows)

@@ -112,8 +112,14 @@ class Many:
         if interrupted:
             self._say_how_to_go_on()
             raise typer.Exit(INTERRUPTED)
+        if not as_json:
+            self._show(result)  # before the audit, which may fail: the people are done
         report = self._audited(result, recourse.random_state) if self.audit_by else None
-        self._show(result, recourse._settings(), as_json, report)
+        if as_json:
+            self._show_json(result, recourse._settings(), report)
+        elif report is not None:
+            self._show_file(report)
+        self._tell_of_failures(result)
 
     def _audited(self, result: PopulationResult, seed: int) -> Path | None:
         """Compare groups, and return the page that says how they fare."""
@@ -143,28 +149,34 @@ class Many:
             markup=False,
         )
 
-    def _show(self, result: PopulationResult, settings: dict[str, Any], as_json: bool, report: Path | None) -> None:
-        from rich.text import Text
-
+    def _show(self, result: PopulationResult) -> None:
         from leastways.report import summary_table
 
-        totals = result.totals
-        speed = None if result.seconds == 0 else round(result.people_per_second, 1)
-        if as_json:
-            facts: dict[str, Any] = {
-                "seconds": round(result.seconds, 3),
-                "people_per_second": speed,
-                "solved": result.solved,
-            }
-            facts |= {} if report is None else {"audit": str(report)}
-            print_json({"out": str(result.folder), **facts, "summary": totals.to_dict(), "settings": settings})
-        else:
-            screen().print(summary_table(totals))
-            if self.dedup:
-                screen().print(f"{result.solved:,} searches served {totals.people:,} people: the others have the same")
-            for path in (result.folder, *([] if report is None else [report])):
-                screen().print(Text(f"Written to {path}"), soft_wrap=True)
-        unusable, partial = (totals.statuses.get(status, 0) for status in ("invalid_input", "partial"))
+        screen().print(summary_table(result.totals))
+        if self.dedup:
+            served = result.totals.people
+            screen().print(f"{result.solved:,} searches served {served:,} people: the others have the same")
+        self._show_file(result.folder)
+
+    def _show_json(self, result: PopulationResult, settings: dict[str, Any], report: Path | None) -> None:
+        facts: dict[str, Any] = {
+            "seconds": round(result.seconds, 3),
+            "people_per_second": None if result.seconds == 0 else round(result.people_per_second, 1),
+            "solved": result.solved,
+        }
+        facts |= {} if report is None else {"audit": str(report)}
+        print_json({"out": str(result.folder), **facts, "summary": result.totals.to_dict(), "settings": settings})
+
+    @staticmethod
+    def _show_file(path: Path) -> None:
+        from rich.text import Text
+
+        screen().print(Text(f"Written to {path}"), soft_wrap=True)
+
+    @staticmethod
+    def _tell_of_failures(result: PopulationResult) -> None:
+        """Say how many people could not be served in full, and end with the code that says so."""
+        unusable, partial = (result.totals.statuses.get(status, 0) for status in ("invalid_input", "partial"))
         if unusable or partial:
             what = [f"{unusable:,} row(s) could not be used"] if unusable else []
             what += [f"the search ended early for {partial:,} person(s)"] if partial else []

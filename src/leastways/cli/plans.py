@@ -41,15 +41,19 @@ def _from_file(path: Path, command: str) -> RecoursePlans:
     return RecoursePlans.from_json(path)
 
 
-def read_sample(path: Path, sample: int, seed: int) -> tuple[RecoursePlans, int]:
-    """Read plans, of a folder at most so many, drawn at random; and return how many people there are."""
+def read_sample(path: Path, sample: int, seed: int, by_label: bool = False) -> tuple[RecoursePlans, int]:
+    """Read plans, of a folder at most so many, drawn at random; and return how many people there are.
+
+    Labels of a folder may be repeated, and to compare groups nobody's is needed; `by_label` says that they are.
+    """
     if not path.is_dir():
         plans = _from_file(path, "audit")
         return plans, len(plans)
     from leastways.population import read_plans
     from leastways.population.folder import read_manifest
 
-    return read_plans(path, sample=sample, random_state=seed), int(read_manifest(path)["input"]["rows"])
+    plans = read_plans(path, sample=sample, random_state=seed, repeated="error" if by_label else "row")
+    return plans, int(read_manifest(path)["input"]["rows"])
 
 
 def of_a_sample(audit: Audit, drawn: int, total: int) -> Audit:

@@ -18,15 +18,20 @@ from leastways.population.folder import whole_manifest
 from leastways.population.tables import PERSON, ROW, arrow
 from leastways.rng import check_seed
 from leastways.schema import Feature, Schema
-from leastways.search.base import check_count
+from leastways.search.base import check_choice, check_count
 
 
 def read_plans(
-    folder: str | Path, people: Iterable[Any] | None = None, *, sample: int | None = None, random_state: int = 0
+    folder: str | Path,
+    people: Iterable[Any] | None = None,
+    *,
+    sample: int | None = None,
+    random_state: int = 0,
+    repeated: str = "error",
 ) -> RecoursePlans:
     """Read plans that `recommend_files` wrote: of the people with these labels, of so many drawn at random, or of all.
 
-    A value that could not be used is missing in `people`; the reason names it. Labels must be unique among those read.
+    A value that could not be used is missing in `people`; the reason names it.
 
     Parameters
     ----------
@@ -38,7 +43,11 @@ def read_plans(
         How many people to draw, each as likely as any other; everybody where there are no more than that.
     random_state
         Seed of the draw.
+    repeated
+        Where labels are missing or occur twice among those read: "error", or "row", to name people by their places in
+        the input instead.
     """
+    check_choice("repeated", repeated, ("error", "row"))
     if people is not None and sample is not None:
         raise SettingError("give the labels of people, or how many to draw, not both.")
     drawn = None if sample is None else _drawn(Path(folder), sample, random_state)
@@ -48,16 +57,21 @@ def read_plans(
     settings = manifest["config"]["settings"]
     pa = arrow()
     persons, options = (pa.concat_tables([part[i] for part in parts]) for i in (0, 1))
-    index = pd.Index(persons[PERSON].to_pylist(), name=manifest["input"]["index"] or None)
+    index, named_by = pd.Index(persons[PERSON].to_pylist(), name=manifest["input"]["index"] or None), PERSON
+    if repeated == "row" and (index.has_duplicates or index.hasnans):
+        index, named_by = pd.Index(persons[ROW].to_pylist(), name=ROW), ROW
     if index.has_duplicates:
         twice = index[index.duplicated()].unique().tolist()
-        raise DataError(f"labels occur twice or more in {str(folder)!r}: {listed(twice)}; read the files themselves.")
+        raise DataError(
+            f"labels occur twice or more in {str(folder)!r}: {listed(twice)}; people can be named by their places in "
+            'the input instead, with read_plans(..., repeated="row").'
+        )
     state = pd.DataFrame({f.name: _column(f, persons[f.name]) for f in schema.features}, index=index)
     summary = persons.select(list(SUMMARY)).to_pandas().set_axis(index, axis=0)
     summary = summary.astype({"status": "str", "reason": "str"})
     table = pd.DataFrame(
         {
-            "person": pd.Index(options[PERSON].to_pylist(), dtype=index.dtype),
+            "person": pd.Index(options[named_by].to_pylist(), dtype=index.dtype),
             "option": options["option"].to_numpy(),
             **{f.name: _column(f, options[f.name]) for f in schema.features},
             **{name: options[name].to_numpy() for name in FIGURES},
