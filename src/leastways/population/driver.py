@@ -72,7 +72,7 @@ class Driver:
     crew: Crew
     settings: Settings
     finished: Callable[[Part], None]  # takes a part that is solved
-    advanced: Callable[[Solved, int], None]  # takes what came of some people, and how many they stand for
+    advanced: Callable[[Solved], None]  # takes what came of some people
     note: Callable[..., None]  # the log
     _running: dict[Future[Solved], Job] = field(default_factory=dict)
     _again: deque[Job] = field(default_factory=deque)
@@ -163,17 +163,16 @@ class Driver:
 
     def _accept(self, job: Job, solved: Solved) -> None:
         self._waiting_since = None
-        people = job.part.people_in(job.first, job.end)
         self._watch_the_model(solved)
         if len(job) >= self.settings.unit and solved.seconds > 0:
             speed = len(job) / solved.seconds
             self._speed = speed if self._speed is None else 0.7 * self._speed + 0.3 * speed
-        self.note("chunk", part=job.part.number, people=people, seconds=round(solved.seconds, 3))
+        self.note("chunk", part=job.part.number, people=len(job), seconds=round(solved.seconds, 3))
         self._keep(job, solved)
 
     def _keep(self, job: Job, solved: Solved) -> None:
         job.part.solved[job.first] = solved
-        self.advanced(solved, job.part.people_in(job.first, job.end))
+        self.advanced(solved)
         if job.part.left == 0:
             self.finished(job.part)
 

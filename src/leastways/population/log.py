@@ -54,11 +54,6 @@ class Watch:
         """Seconds since this try began."""
         return time.perf_counter() - self._began
 
-    @property
-    def done(self) -> int:
-        """People who are solved."""
-        return self._done
-
     def add(self, people: int, found: int) -> None:
         """Count some people."""
         self._done += people

@@ -30,7 +30,7 @@ class Part:
     number: int
     first: int
     labels: Any  # [n] an arrow array
-    frame: pd.DataFrame  # those to solve, or one of each kind
+    frame: pd.DataFrame  # those to solve; once everybody has what was found for their kind, one of each
     source: NDArray[np.int64]  # [n] the row of `frame` that stands for each person, -1 where theirs cannot be read
     trouble: Mapping[int, str]  # place -> why the row cannot be read
     told_each: Mapping[int, Preferences]  # by row of `frame`
@@ -49,10 +49,6 @@ class Part:
         """Return the rows that the model was asked about for each row of `frame`, once all are solved."""
         asked = [self.solved[first].people["queries"].to_numpy() for first in sorted(self.solved)]
         return np.concatenate([np.zeros(0, np.int64), *asked])
-
-    def people_in(self, first: int, end: int) -> int:
-        """Count the people that some rows of `frame` stand for."""
-        return int(((self.source >= first) & (self.source < end)).sum())
 
 
 def parts_of(

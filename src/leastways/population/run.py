@@ -108,8 +108,8 @@ def recommend_files(
     cluster
         The address of a Dask scheduler, such as "tcp://scheduler:8786", to work with its workers.
     resume
-        Continue a run that was cut short. One that is finished is left as it is, but for parts that are not as they were
-        written, by their checksums: they are made again.
+        Continue a run that was cut short. One that is finished is left as it is, but for parts that are not as they
+        were written, by their checksums: they are made again.
     dedup
         Solve people who have the same values and said the same only once. Keeps a few hundred bytes of memory for each
         kind of people, and reads the input twice more.
@@ -227,11 +227,10 @@ class _Run:
         done = folder.keep(part.number, part.first, tables, sums)
         self.log.write("part", number=part.number, people=done.people, options=done.files["options"]["rows"])
 
-    def _advanced(self, solved: Solved, people: int) -> None:
+    def _advanced(self, solved: Solved) -> None:
         self.working += solved.seconds
         self.searching += solved.searching
-        found = int((solved.people["n_options"].to_numpy() > 0).sum())
-        self._watch.add(people, round(found * people / max(len(solved.people), 1)))
+        self._watch.add(len(solved.people), int((solved.people["n_options"].to_numpy() > 0).sum()))
 
     def note_end(self, event: str, source: Source, began: float, **facts: Any) -> None:
         """Write how it ended, how far it is, and where the time went."""

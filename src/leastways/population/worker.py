@@ -39,9 +39,6 @@ class Chunk:
     told_each: Mapping[int, Preferences] = field(default_factory=dict)  # by label of the units' rows
     singly: bool = False  # the model failed on all of them together: find out on whom it really does
 
-    def __len__(self) -> int:
-        return sum(len(unit) for unit in self.units)
-
     def told_to(self, unit: pd.DataFrame) -> Told:
         """Return what is known of the wishes of these people."""
         if self.told is not None or not self.told_each:
