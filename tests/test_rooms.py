@@ -17,6 +17,7 @@ ROOMS = (
     "errors",
     "_extras",
     "_files",
+    "_prints",
     "_reading",
     "_reading_yaml",
     "rng",
