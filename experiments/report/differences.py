@@ -10,9 +10,9 @@ import yaml
 
 from experiments import published
 from experiments.methods import PAPER_ROW, WHOLE_OF
-from experiments.report.fairness import PAIRS, papers_rows
+from experiments.report.fairness import LETTERS, papers_rows
 from experiments.report.layout import Section, Table
-from experiments.report.summary import grouped, mean_of
+from experiments.report.summary import configurations, mean_of
 from experiments.report.tables import ABLATION_ROW
 
 POINTS = 3.0
@@ -40,9 +40,11 @@ def gaps(numbers: Mapping[str, Any]) -> Iterator[Gap]:
             continue
         ablation = settings["view"] == "ablation"
         rows = ABLATION_ROW if ablation else PAPER_ROW
-        for (data, model, method), cells in grouped(found.get("cells", []), "data", "model", "method").items():
+        for _, cells in configurations(found.get("cells", [])):
+            made = cells[0]["settings"]
+            data, model, method = (str(made[k]) for k in ("data", "model", "method"))
             table = "ablation" if ablation else published.table_for(settings, data, model)
-            theirs = published.figures(table, data, rows.get(method)) if table else {}
+            theirs = published.beside(table, made, rows.get(method))
             for measure, paper in theirs.items():
                 ours = mean_of(cells, measure)
                 most = POINTS / 100 if measure == "PAC" else POINTS
@@ -55,7 +57,8 @@ def _between_groups(name: str, groups: Sequence[Mapping[str, Any]]) -> Iterator[
     """The same for the shares of each group of people."""
     for found in groups:
         theirs = papers_rows(found)
-        for member, (_, letter) in zip(found["members"], PAIRS[found["group"]], strict=True):
+        for member in found["members"]:
+            letter = LETTERS.get(member["name"], "")
             for measure in ("FS@1", "Cov") if letter in theirs.index else ():
                 ours, paper = member[measure], float(theirs[measure][letter])
                 if ours is not None and abs(ours - paper) > POINTS:
@@ -66,11 +69,11 @@ def _between_groups(name: str, groups: Sequence[Mapping[str, Any]]) -> Iterator[
 def with_whole_sets(gap: Gap, numbers: Mapping[str, Any]) -> float | None:
     """Return the figure that the same search has with sets as the paper has them, if that was made."""
     wanted = {"data": gap.data, "model": gap.model, "method": WHOLE_OF.get(gap.method)}
-    budget = 3000 if gap.experiment == "ablation" else 5000
+    table = "ablation" if gap.experiment == "ablation" else "main"
     cells = [
         c
         for c in numbers.get("sets", {}).get("cells", [])
-        if c["settings"]["budget"] == budget and all(c["settings"][k] == v for k, v in wanted.items())
+        if published.same_settings(table, c["settings"]) and all(c["settings"][k] == v for k, v in wanted.items())
     ]
     found = mean_of(cells, gap.measure)
     return None if found is None else found[0]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.config import Experiment
+from experiments.config import Cell, Experiment
+from experiments.methods import NOT_OWN
 from experiments.report import curves, fairness, tables, votes
 from experiments.report.differences import differences
 from experiments.report.layout import Figure, Section, Table
@@ -110,16 +111,32 @@ def _made(manifest: Mapping[str, Any]) -> str:
     made = entries[-1]["made"]
     packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
     return (
-        f"{len(entries)} cells, {manifest['queries']:,} rows asked, {manifest['cpu_seconds'] / 60:.0f} core-minutes"
-        f"{_by_the_clock(manifest['runs'])}; leastways {made['leastways']} at {', '.join(commits)}; {made['machine']}, "
-        f"Python {made['python']}, {packages}."
+        f"{len(entries)} cells, {manifest['queries']:,} rows asked, {manifest['cpu_seconds'] / 60:.0f} core-minutes: "
+        f"{_whose_minutes(entries)}{_by_the_clock(manifest['runs'])}; leastways {made['leastways']} at "
+        f"{', '.join(commits)}; {made['machine']}, Python {made['python']}, {packages}."
     )
+
+
+def _whose_minutes(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Say what our own methods took (`run --own`), and what the rest."""
+    searches = {Cell(**entry["settings"]).search: entry for entry in entries}  # each counted once, as in the sum
+    took = {cell: entry["seconds"] + entry.get("fit_seconds", 0.0) for cell, entry in searches.items()}
+    own = sum(seconds for cell, seconds in took.items() if cell.method not in NOT_OWN)
+    rest = sum(took.values()) - own
+    return f"{own / 60:.0f} for our own methods, {rest / 60:.0f} for those they are compared with"
 
 
 def _by_the_clock(runs: Sequence[Mapping[str, Any]]) -> str:
     """Say how long each run took: it may have been made in several."""
-    told = [f"{r['cells']} in {r['seconds'] / 60:.0f} minutes with {r['workers']} processes" for r in runs]
+    told = [
+        f"{r['cells']} in {_counted(round(r['seconds'] / 60), 'minute')} with {_counted(r['workers'], 'process', 'es')}"
+        for r in runs
+    ]
     return f" (by the clock: {', '.join(told)})" if told else ""
+
+
+def _counted(n: int, what: str, several: str = "s") -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}{several}"
 
 
 _INTRO = (
@@ -127,8 +144,9 @@ _INTRO = (
     "cost function that no method sees. guided is what leastways does by default; cols, pcols, ls and random are the "
     "paper's methods with exact gains and proposals that respect what a person may change, and with -paper behind them "
     "as the paper has them; -whole also has the paper's sets. ar, face and dice are published methods. The oracle "
-    "knows the hidden function: nobody can do better. B: rows a person that may be asked about. FS@1: share of "
-    "people with an option that costs them less than 1; Cov: with one they can take at all; PAC: its mean cost."
+    "knows the hidden function: nobody can do better. B: rows a person that may be asked about; N: options a person; "
+    "M: cost functions sampled. FS@1: share of people with an option that costs them less than 1; Cov: with one they "
+    "can take at all; PAC: its mean cost."
 )
 
 

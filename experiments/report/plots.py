@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
 mpl.use("Agg")
 
@@ -28,7 +30,10 @@ _STYLES: dict[str, tuple[str, str, str]] = {
     "random-paper": ("#999999", "x", ":"),
     "dice": ("#CC79A7", "P", "-."),
 }
-_OTHER = ("#E69F00", "*", "-.")
+# For the rest: markers that none of those has, and no two alike before all colours and markers are through.
+_COLOURS = ("#E69F00", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+_MARKERS = ("*", "h", "p", "X", "d", ">")
+_DASHES = ("-.", "-", "--", ":")
 
 mpl.rcParams.update(
     {
@@ -41,13 +46,27 @@ mpl.rcParams.update(
 )
 
 
+def styles(lines: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Give each line of a figure a colour, marker and dash: its method's, unless another line has them."""
+    out: dict[str, tuple[str, str, str]] = {}
+    spare = (
+        (_COLOURS[k % len(_COLOURS)], _MARKERS[k % len(_MARKERS)], _DASHES[k // len(_MARKERS) % len(_DASHES)])
+        for k in count()
+    )
+    for line in lines:
+        own = _STYLES.get(line.split()[0])
+        out[line] = own if own is not None and own not in out.values() else next(spare)
+    return out
+
+
 def curves(
     name: str, title: str, lines: Mapping[str, Sequence[tuple[float, float, float]]], axis: str, logarithmic: bool
 ) -> Figure:
     """Draw a line a method: (x, mean, spread) points with error bars."""
     drawing, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    looks = styles(lines)
     for method, points in lines.items():
-        colour, marker, dash = _STYLES.get(method, _OTHER)
+        colour, marker, dash = looks[method]
         x, y, spread = zip(*sorted(points), strict=True)
         ax.errorbar(
             x, y, yerr=spread, color=colour, marker=marker, linestyle=dash, markersize=5, capsize=2, label=method
@@ -85,17 +104,17 @@ def heat_map(
     return _kept(name, title, drawing)
 
 
-def bars(name: str, title: str, groups: Mapping[str, Mapping[str, tuple[float, float]]], axis: str) -> Figure:
-    """Draw bars with intervals, side by side: groups -> label -> (height, half an interval)."""
+def bars(name: str, title: str, groups: Mapping[str, Mapping[str, tuple[float, float, float]]], axis: str) -> Figure:
+    """Draw bars with intervals, side by side: groups -> label -> (height, from, to)."""
     drawing, ax = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     labels = list(dict.fromkeys(label for group in groups.values() for label in group))
     hatches, fills = ("", "//", "..", "xx"), ("#0072B2", "#E69F00", "#56B4E9", "#009E73")
     width = 0.8 / max(len(groups), 1)
     for k, (group, heights) in enumerate(groups.items()):
         at = [labels.index(label) + (k - (len(groups) - 1) / 2) * width for label in heights]
-        tall, half = zip(*heights.values(), strict=True)
-        style: dict[str, Any] = {"color": fills[k % 4], "hatch": hatches[k % 4], "edgecolor": "white"}
-        ax.bar(at, tall, width * 0.92, yerr=half, capsize=3, label=group, **style)
+        tall, low, high = map(np.array, zip(*heights.values(), strict=True))
+        style: dict[str, Any] = {"color": fills[k % 4], "hatch": hatches[(k + k // 4) % 4], "edgecolor": "white"}
+        ax.bar(at, tall, width * 0.92, yerr=[tall - low, high - tall], capsize=3, label=group, **style)
     ax.set_xticks(range(len(labels)), labels)
     ax.set(xlabel=axis, ylabel="people satisfied (FS@1), %", ylim=(0, 100))
     ax.grid(axis="y", alpha=0.3)

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from experiments import published
 from experiments.config import Experiment
-from experiments.methods import ORACLE, PAPER_ROW, WHOLE_OF
+from experiments.methods import PAPER_ROW, WHOLE_OF
 from experiments.report.layout import Table
-from experiments.report.summary import MEASURES, collect_cells, grouped, mean_of, shown
+from experiments.report.summary import (
+    MEASURES,
+    Found,
+    collect_cells,
+    configurations,
+    grouped,
+    in_common,
+    mean_of,
+    name_of,
+    place_name,
+    share_of_oracle,
+    shown,
+    varying,
+)
 from experiments.store import Store
 
-Found = Sequence[Mapping[str, Any]]
 ABLATION_ROW = {
     "ls-sparsity-paper": "LS Sparsity",
     "ls-proximity-paper": "LS Proximity",
@@ -30,19 +43,21 @@ def collect(experiment: Experiment, store: Store) -> dict[str, Any]:
 def measures(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show the measures of each method, a table for each data set and model."""
     return [
-        _measures(f"{name}, {_model(model)}", found, published.table_for(settings, name, model), _by(found))
+        _measures(place_name(name, model), found, published.table_for(settings, name, model))
         for (name, model), found in grouped(data["cells"], "data", "model").items()
     ]
 
 
 def ablation(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show searches and objectives, then guided search with one part off."""
-    parts = [c for c in data["cells"] if c["settings"]["method"].startswith("guided")]
-    rest = [c for c in data["cells"] if c not in parts]
-    return [
-        _measures("Search and objective", rest, "ablation", ("method", "budget"), ABLATION_ROW),
-        _measures("Guided search, a part at a time", parts, None, ("method", "budget"), oracle=rest),
-    ]
+    out = []
+    for (name, model), found in grouped(data["cells"], "data", "model").items():
+        parts = [c for c in found if c["settings"]["method"].startswith("guided")]
+        rest = [c for c in found if c not in parts]
+        where = place_name(name, model)
+        out.append(_measures(f"{where}: search and objective", rest, "ablation", ABLATION_ROW))
+        out.append(_measures(f"{where}: guided search, a part at a time", parts, None))
+    return out
 
 
 def sets(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
@@ -54,48 +69,28 @@ def sets(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
         both = rows | {WHOLE_OF[m]: row for m, row in rows.items() if m in WHOLE_OF}
         both |= {m + part: row for part in ("-released", "-two", "-released-two") for m, row in both.items()}
         paper = "ablation" if ablated else published.table_for(settings, name, model)
-        out.append(_measures(f"{name}, {_model(model)}, B {budget}", found, paper, ("method",), both))
+        out.append(_measures(f"{place_name(name, model)}, B {budget}", found, paper, both))
     return out
 
 
-def _by(found: Found) -> tuple[str, ...]:
-    """Name the budget where a method has several."""
-    several = any(len({c["settings"]["budget"] for c in mine}) > 1 for mine in grouped(found, "method").values())
-    return ("method", "budget") if several else ("method",)
-
-
-def _model(name: str) -> str:
-    return "the network published with the data" if name == "own" else f"{name} trained here"
-
-
-def _measures(
-    title: str,
-    found: Found,
-    paper: str | None,
-    by: tuple[str, ...],
-    rows: Mapping[str, str] = PAPER_ROW,
-    oracle: Found | None = None,  # where the oracle's cells are; None: among these
-) -> Table:
+def _measures(title: str, found: Found, paper: str | None, rows: Mapping[str, str] = PAPER_ROW) -> Table:
     lines = []
-    yardsticks = grouped(found if oracle is None else oracle, "data", "method")
-    best = {n: mean_of(g, "FS@1") for (n, m), g in yardsticks.items() if m == ORACLE}
-    for values, cells in grouped(found, *by).items():
+    notes = dict.fromkeys([in_common(found)])
+    for name, cells in configurations(found, untold=("people",)):
         first = cells[0]["settings"]
-        theirs = published.figures(paper, first["data"], rows.get(first["method"])) if paper else {}
-        named = [_named(n, v) for n, v in zip(by, values, strict=True)]
-        line = [ORACLE if first["method"] == ORACLE else " ".join(named), _size(cells)]  # it has no budget
+        theirs = published.beside(paper, first, rows.get(first["method"]))
+        if theirs:
+            notes["Second line: the paper's figure, and ours less it."] = None
+        best = share_of_oracle(cells)
+        line = [name, _size(cells)]
         line += [_beside(mean_of(cells, m), theirs.get(m), m) for m in MEASURES]
-        most = best.get(first["data"])
-        share = mean_of(cells, "FS@1")
-        line.append(f"{100 * share[0] / most[0]:.1f}" if most and share and most[0] else "")
-        lines.append(line)
-    note = "Second line: the paper's figure, and ours less it. ± half a 95 % interval, over seeds or (one seed) people."
-    columns = ("method", "people x seeds", *MEASURES, "% of oracle")
-    return Table(title, columns, lines, note if paper else "")
-
-
-def _named(name: str, value: Any) -> str:
-    return str(value) if name == "method" else f"B {value}" if name == "budget" else f"{name} {value}"
+        lines.append([*line, "" if best is None else f"{best:.1f}"])
+    notes["± half a 95 % interval, over seeds or (one seed) people."] = None
+    columns = ["method", "people x seeds", *MEASURES]
+    if any(line[-1] for line in lines):
+        columns.append("% of oracle")
+        notes["% of oracle: of the FS@1 that it has on the same people and seeds."] = None
+    return Table(title, columns, [line[: len(columns)] for line in lines], " ".join(note for note in notes if note))
 
 
 def _size(cells: Found) -> str:
@@ -111,27 +106,36 @@ def _beside(ours: tuple[float, float] | None, paper: float | None, measure: str)
 
 
 def timing(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
-    """Show seconds a person beside the paper's."""
+    """Show seconds a person, beside the paper's where it was asked in the same way; a table for each data and model."""
+    return [
+        _timing(f"{place_name(name, model)}: seconds a person", found)
+        for (name, model), found in grouped(data["cells"], "data", "model").items()
+    ]
+
+
+def _timing(title: str, found: Found) -> Table:
     paper = published.table("timing").set_index("method")["seconds"]
     lines = []
-    for (method, budget), cells in grouped(data["cells"], "method", "budget").items():
+    same = False
+    for name, cells in configurations(found, untold=("budget", "people")):
+        first = cells[0]["settings"]
         ours = sum(c["seconds_per_person"] for c in cells) / len(cells)
-        theirs = paper.get(PAPER_ROW.get(method, ""))
+        row = PAPER_ROW.get(first["method"], "") if published.same_settings("timing", first) else ""
+        theirs = paper.get(row)
+        same = same or theirs is not None
+        beside = ("", "") if theirs is None else (f"{theirs:g}", f"{theirs / ours:.0f}")
         queries = f"{sum(c['queries_per_person'] for c in cells) / len(cells):.0f}"
-        ratio = "" if theirs is None else f"{theirs / ours:.0f}"
-        lines.append(
-            [method, str(budget), _size(cells), f"{ours:.4g}", "" if theirs is None else f"{theirs:g}", ratio, queries]
-        )
+        lines.append([name, str(first["budget"]), _size(cells), f"{ours:.4g}", *beside, queries])
     columns = ("method", "budget", "people x seeds", "seconds a person", "paper", "times faster", "rows asked a person")
-    note = "N 10, M 100 on Adult, as the paper's. One process on one core, another beside it; without fitting."
-    return [Table("Seconds a person", columns, lines, note)]
+    note = "One process on one core, another beside it; without fitting."
+    return Table(title, columns, lines, f"N 10, M 100 on Adult, as the paper's. {note}" if same else note)
 
 
 def collect_examples(experiment: Experiment, store: Store) -> dict[str, Any]:
     """Collect what was told of each person."""
     return {
         "examples": [
-            {"method": cell.method, "people": store.entry(cell)["examples"]}
+            {"settings": asdict(cell), "people": store.entry(cell)["examples"]}
             for cell in experiment.cells
             if store.has(cell)
         ]
@@ -140,14 +144,24 @@ def collect_examples(experiment: Experiment, store: Store) -> dict[str, Any]:
 
 def examples(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
     """Show people as the paper's table of examples does."""
+    found = data["examples"]
+    told = [name for name in varying(found) if name not in ("data", "model")]
     return [
-        _example(method["method"], person)
-        for method in data["examples"]
-        for person in method["people"][: settings["shown"]]
+        _example(_whose(e["settings"], told, found), person)
+        for e in found
+        for person in e["people"][: settings["shown"]]
     ]
 
 
-def _example(method: str, person: Mapping[str, Any]) -> Table:
+def _whose(settings: Mapping[str, Any], told: Sequence[str], found: Found) -> tuple[str, str]:
+    """Return where a person is, and what made the options."""
+    seeds = len({e["settings"]["seed"] for e in found}) > 1
+    method = name_of(settings, told) + (f", seed {settings['seed']}" if seeds else "")
+    return place_name(settings["data"], settings["model"]), method
+
+
+def _example(whose: tuple[str, str], person: Mapping[str, Any]) -> Table:
+    where, method = whose
     options = [o for o in person["options"] if o["cost"] is not None]
     told = [
         "\n".join(f"{name}: {now} -> {then}" for name, (now, then) in o["changes"].items()) + f"\ncost {o['cost']:.3f}"
@@ -161,7 +175,7 @@ def _example(method: str, person: Mapping[str, Any]) -> Table:
     unable = len(person["options"]) - len(options)
     note = f"{unable} further options change something this person would not." if unable else ""
     return Table(
-        f"Person {person['person']}, options by {method}",
+        f"{where}: person {person['person']}, options by {method}",
         ("feature", "state", "editable", "preference score", "options, the cheapest first"),
         lines,
         note,

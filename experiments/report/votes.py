@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from experiments import published
 from experiments.config import Experiment
 from experiments.report.layout import Table
+from experiments.report.summary import Found, configurations, grouped, place_name
 from experiments.store import Store
 
 
 def collect(experiment: Experiment, store: Store) -> dict[str, Any]:
     """Collect what came of each study."""
     made = [cell for cell in experiment.cells if store.has(cell)]
-    return {"studies": [{"pair": cell.method, "seed": cell.seed, **store.entry(cell)["study"]} for cell in made]}
+    return {"studies": [{"settings": asdict(cell), **store.entry(cell)["study"]} for cell in made]}
 
 
 def show(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:
-    """Show votes and tests, a table for each pair of methods."""
-    pairs = dict.fromkeys(s["pair"] for s in data["studies"])
-    return [_table(pair, [s for s in data["studies"] if s["pair"] == pair]) for pair in pairs]
+    """Show votes and tests, a table for each data set, model and pair of methods."""
+    return [
+        _table(place_name(*place), name, studies)
+        for place, found in grouped(data["studies"], "data", "model").items()
+        for name, studies in configurations(found)
+    ]
 
 
-def _table(pair: str, studies: Sequence[Mapping[str, Any]]) -> Table:
-    one, other = pair.split(":")
-    paper = _paper() if pair == "cols-paper:ar" else {}
+def _table(where: str, name: str, studies: Found) -> Table:
+    settings = studies[0]["settings"]
+    one, other = settings["method"].split(":")
+    same = settings["method"] == "cols-paper:ar" and published.same_settings("study", settings)
+    paper = _paper() if same else {}
     chosen = {one: "COLS", other: "Act. Recourse"}
     lines: list[Sequence[str]] = []
 
@@ -50,7 +57,8 @@ def _table(pair: str, studies: Sequence[Mapping[str, Any]]) -> Table:
         f"{studies[0]['n_items']} people, {studies[0]['per_item']} simulated annotators each, who know the hidden "
         "costs and answer at random one time in ten. The paper's annotators were human, and did not know them."
     )
-    return Table(f"{one} against {other}", ("", "mean of seeds", "by seed", "paper (humans)"), lines, note)
+    title = f"{where}: {name.replace(':', ' against ')}"
+    return Table(title, ("", "mean of seeds", "by seed", "paper (humans)"), lines, note)
 
 
 def _p(value: float) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from experiments.config import Cell, load, names
+from experiments.methods import NOT_OWN
 from experiments.report import draw
 from experiments.report.differences import UNKNOWN, cause_of, gaps
 
@@ -53,6 +54,26 @@ def test_the_pages_are_drawn_from_the_numbers(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text(encoding="utf-8") == read(name), f"{name} is not what the numbers say"
     drawn, kept = ({p.name for p in (folder / "figures").iterdir()} for folder in (tmp_path, REPORT))
     assert drawn == kept
+
+
+def test_the_docs_say_what_it_took() -> None:
+    manifest = json.loads(read("manifest.json"))
+    took = {Cell(**e["settings"]).search: e["seconds"] + e.get("fit_seconds", 0.0) for e in manifest["cells"].values()}
+    own = sum(seconds for cell, seconds in took.items() if cell.method not in NOT_OWN) / 60
+    rest = sum(seconds for cell, seconds in took.items() if cell.method in NOT_OWN) / 60
+    assert f"{own + rest:.0f} core-minutes: {own:.0f} for our own methods, {rest:.0f} for those" in read("README.md")
+    page = " ".join((REPORT.parent / "how-to" / "reproduce.md").read_text(encoding="utf-8").split())
+    assert f"{own + rest:.0f} core-minutes, {own:.0f} for our own methods (`--own`), {rest:.0f} for those" in page
+
+
+def test_nobody_does_better_than_the_oracle() -> None:
+    compared = 0
+    for found in json.loads(read("numbers.json")).values():
+        for cell in found.get("cells", []):
+            if cell["oracle"] is not None:
+                compared += 1
+                assert cell["means"]["FS@1"] <= cell["oracle"] + 1e-6, cell["settings"]
+    assert compared > 150
 
 
 def test_every_difference_has_a_cause() -> None:
