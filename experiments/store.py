@@ -1,21 +1,26 @@
 """Results as data: a Parquet file per cell, and a manifest that says how each was made.
 
 A cell's file name holds a digest of its settings, so configurations never mix. A file is written under another name and
-renamed, and entered in the manifest only then: a run that is killed loses the cell it was at and nothing else.
+renamed, and entered in the manifest with its checksum only then: a run that is killed loses the cell it was at and
+nothing else. One run at a time writes; reports read whenever they like.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
@@ -34,6 +39,20 @@ class Store:
         self.folder = root / size / "cells"
         self.path = root / size / "manifest.json"
         self.manifest: dict[str, Any] = self._read()
+        self._whole: dict[str, bool] = {}  # by cell, once looked at: whether its file is as it was written
+        self._run: dict[str, Any] | None = None  # the entry of the run that is going on
+        self._began = 0.0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other runs out while this one writes; the system lets go however this process ends."""
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as stream:
+            _lock(stream, folder)
+            self.manifest = self._read()  # again: until now another run may have been at work here
+            self._whole.clear()
+            yield
 
     def _read(self) -> dict[str, Any]:
         if not self.path.is_file():
@@ -44,7 +63,16 @@ class Store:
     def has(self, cell: Cell) -> bool:
         """Whether a cell was finished, with exactly these settings."""
         entry = self.manifest["cells"].get(cell.key)
-        return entry is not None and entry["settings"] == asdict(cell) and self._file(cell).is_file()
+        return entry is not None and entry["settings"] == asdict(cell) and self._is_whole(cell, entry)
+
+    def _is_whole(self, cell: Cell, entry: Mapping[str, Any]) -> bool:
+        """Whether a cell's file is there and as it was written; one that is not counts as not made, and is named."""
+        if cell.key not in self._whole:
+            path = self._file(cell)
+            self._whole[cell.key] = path.is_file() and _as_written(path, entry)
+            if path.is_file() and not self._whole[cell.key]:
+                print(f"{path} is damaged and counts as not made: `run` makes it again.", file=sys.stderr)
+        return self._whole[cell.key]
 
     def put(self, cell: Cell, outcome: Outcome) -> None:
         """Keep a finished cell."""
@@ -54,9 +82,13 @@ class Store:
         table["person"] = table["person"].astype(str)
         partial = self._file(cell).with_suffix(".part")
         table.to_parquet(partial, index=False)
+        digest = _digest(partial)
         os.replace(partial, self._file(cell))
-        entry = {"settings": settings, "rows": len(table), "made": stamp(), **outcome.facts}
+        entry = {"settings": settings, "rows": len(table), "sha256": digest, "made": stamp(), **outcome.facts}
         self.manifest["cells"][cell.key] = entry
+        self._whole[cell.key] = True
+        if self._run is not None:
+            self._run["cells"] += 1
         self._write()
 
     def note_failure(self, cell: Cell, error: str) -> None:
@@ -65,11 +97,17 @@ class Store:
         self.manifest.setdefault("failures", {})[cell.key] = {"settings": asdict(cell), "error": error}
         self._write()
 
-    def note_run(self, seconds: float, workers: int, cells: int, methods: Sequence[str]) -> None:
-        """Keep what a whole run took, by the clock."""
-        done = {"seconds": round(seconds, 1), "workers": workers, "cells": cells, "methods": list(methods)}
-        self.manifest.setdefault("runs", []).append({**done, "made": stamp()})
+    def begin_run(self, workers: int, methods: Sequence[str]) -> None:
+        """Enter a run; what it has taken by the clock is kept with every cell, so that one that is killed counts."""
+        self._began = time.perf_counter()
+        self._run = {"seconds": 0.0, "workers": workers, "cells": 0, "methods": list(methods), "made": stamp()}
+        self.manifest.setdefault("runs", []).append(self._run)
         self._write()
+
+    def end_run(self) -> None:
+        """Keep what the whole run took."""
+        self._write()
+        self._run = None
 
     def rows(self, cell: Cell) -> pd.DataFrame:
         """Return a finished cell's rows."""
@@ -86,9 +124,41 @@ class Store:
     def _write(self) -> None:
         done = {k: v for k, v in self.manifest.get("failures", {}).items() if k not in self.manifest["cells"]}
         self.manifest["failures"] = done
+        if self._run is not None:
+            self._run["seconds"] = round(time.perf_counter() - self._began, 1)
         partial = self.path.with_suffix(".part")
         partial.write_text(json.dumps(self.manifest, indent=1, sort_keys=True), encoding="utf-8")
         os.replace(partial, self.path)
+
+
+def _lock(stream: IO[str], folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # no such locks here: two runs at once are the user's to avoid
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise SystemExit(
+            f"another run is writing to {folder} at this moment: wait for it, or give this one a folder of its own "
+            "(--results)."
+        ) from None
+    except OSError as error:  # some file systems of clusters have no locks
+        print(f"{folder} cannot be locked ({error}): see to it that no second run writes to it.", file=sys.stderr)
+
+
+def _as_written(path: Path, entry: Mapping[str, Any]) -> bool:
+    """Whether a file has its checksum or, of those written before there were any, can be read whole."""
+    if "sha256" in entry:
+        return _digest(path) == str(entry["sha256"])
+    try:
+        return len(pd.read_parquet(path)) == int(entry["rows"])
+    except (OSError, ValueError):  # what Arrow raises of a file that was cut short
+        return False
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def stamp() -> dict[str, Any]:

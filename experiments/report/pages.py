@@ -131,6 +131,7 @@ def _by_the_clock(runs: Sequence[Mapping[str, Any]]) -> str:
     told = [
         f"{r['cells']} in {_counted(round(r['seconds'] / 60), 'minute')} with {_counted(r['workers'], 'process', 'es')}"
         for r in runs
+        if r["cells"] or r["seconds"] >= 60  # killed before anything was made
     ]
     return f" (by the clock: {', '.join(told)})" if told else ""
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from experiments.__main__ import main
 from experiments.cells import Outcome
 from experiments.config import Cell, load
+from experiments.report import render
 from experiments.runner import run
 from experiments.store import Store
 
@@ -47,6 +49,82 @@ def test_a_cell_without_its_file_is_made_again(tmp_path: Path, cell: Cell) -> No
     store.put(cell, outcome(0.5))
     next((tmp_path / "smoke" / "cells").glob("*.parquet")).unlink()
     assert not Store("smoke", tmp_path).has(cell)
+
+
+def test_a_damaged_cell_is_named_and_made_again(
+    tmp_path: Path, cell: Cell, configs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment = replace(load("small", "smoke", configs), cells=(cell,))
+    assert run([experiment], 1, tmp_path) == 0
+    (path,) = (tmp_path / "smoke" / "cells").glob("*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    render([experiment], "smoke", tmp_path, tmp_path / "report")
+    assert f"{path} is damaged" in capsys.readouterr().err
+    assert "0 of 1 cells were made" in (tmp_path / "report" / "README.md").read_text(encoding="utf-8")
+    assert run([experiment], 1, tmp_path) == 0
+    assert path.read_bytes() == whole
+    path.write_bytes(whole[:-30] + bytes(30))
+    assert not Store("smoke", tmp_path).has(cell)
+
+
+def test_a_damaged_cell_of_a_time_without_checksums_is_noticed(tmp_path: Path, cell: Cell) -> None:
+    store = Store("smoke", tmp_path)
+    store.put(cell, outcome(0.5))
+    del store.manifest["cells"][cell.key]["sha256"]
+    store.note_failure(replace(cell, seed=7), "writes the manifest")
+    assert Store("smoke", tmp_path).has(cell)
+    (path,) = (tmp_path / "smoke" / "cells").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:100])
+    assert not Store("smoke", tmp_path).has(cell)
+
+
+def test_one_run_at_a_time(tmp_path: Path, cell: Cell, configs: Path) -> None:
+    pytest.importorskip("fcntl")
+    options = ["--size", "smoke", "--configs", str(configs), "--results", str(tmp_path), "--workers", "1"]
+    store, earlier = Store("smoke", tmp_path), Store("smoke", tmp_path)
+    earlier.put(cell, outcome(0.5))  # after the other has looked, before it holds the folder
+    with store.held():
+        with pytest.raises(SystemExit, match=r"another run is writing to .*smoke at this moment"):
+            main(["run", "small", *options])
+        store.put(replace(cell, seed=1), outcome(0.5))
+    again = Store("smoke", tmp_path)
+    assert again.has(cell)
+    assert again.has(replace(cell, seed=1))
+    assert main(["run", "small", *options]) == 0
+
+
+def test_a_run_that_is_killed_has_its_time_kept(tmp_path: Path, cell: Cell) -> None:
+    store = Store("smoke", tmp_path)
+    with store.held():
+        store.begin_run(2, ["random"])
+        time.sleep(0.2)
+        store.put(cell, outcome(0.5))  # and no more of it
+    (entry,) = Store("smoke", tmp_path).manifest["runs"]
+    assert entry["seconds"] >= 0.2
+    assert (entry["cells"], entry["workers"], entry["methods"]) == (1, 2, ["random"])
+
+
+def deadly(cells: list[Cell]) -> list[Outcome | str]:
+    """Stand in for a worker's task, in the worker: one method gets its process killed."""
+    if cells[0].method == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [outcome(0.5) for _ in cells]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_worker_fails_its_own_cell_alone(
+    tmp_path: Path, cell: Cell, configs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.runner._attempt_all", deadly)
+    others = [replace(cell, seed=seed) for seed in range(6)]
+    bad = replace(cell, method="deadly")
+    cells = (*others[:2], bad, *others[2:])
+    assert run([replace(load("small", "smoke", configs), cells=cells)], 2, tmp_path) == 1
+    store = Store("smoke", tmp_path)
+    assert all(store.has(other) for other in others)
+    assert list(store.manifest["failures"]) == [bad.key]
+    assert "was killed" in store.manifest["failures"][bad.key]["error"]
 
 
 def test_a_failing_cell_does_not_stop_the_others(tmp_path: Path, configs: Path) -> None:
@@ -98,6 +176,38 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path, configs: Path) 
     assert len(files) == 4
     for path in files:
         pd.testing.assert_frame_equal(pd.read_parquet(whole / path), pd.read_parquet(broken / path))
+
+
+def in_session(leader: int) -> list[int]:
+    """Return the processes of a session that live."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, _, session = path.read_text(encoding="utf-8").rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_no_workers_outlive_a_killed_run(tmp_path: Path, configs: Path) -> None:
+    options = ["--configs", str(configs), "--results", str(tmp_path), "--workers", "2"]
+    command = [sys.executable, "-m", "experiments", "run", "small", "--size", "paper", *options]
+    started = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        until = time.monotonic() + 120
+        while not list(tmp_path.rglob("*.parquet")) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert len(in_session(started.pid)) > 2
+        os.kill(started.pid, signal.SIGKILL)
+        started.wait()
+        until = time.monotonic() + 20
+        while in_session(started.pid) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert in_session(started.pid) == []
+    finally:
+        for left in in_session(started.pid):
+            os.kill(left, signal.SIGKILL)
 
 
 def test_public_data_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
