@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.tables import objective_costs, top_of
 from leastways.search import Chosen, Questions
 
 _INFINITE = 99999.0
@@ -105,7 +104,8 @@ class _Walk:
     """What all walks share: proposals of any value of any feature, and what a state costs."""
 
     def __init__(self, problem: Any, p: int, method: WholeSets, draw: np.random.Generator) -> None:
-        self.tables, self.p, self.method, self.draw = problem.samples.tables, p, method, draw
+        self.problem, self.tables = problem, problem.samples.tables
+        self.p, self.method, self.draw = p, method, draw
         self.size: int = problem.n_options
         self.n_samples: int = problem.samples.n_samples
         self.start = self.tables.start[p]
@@ -128,10 +128,10 @@ class _Walk:
 
     def costs(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         t = self.tables
-        out = np.full(self.n_samples, _INFINITE)
-        if t.allowed[self.p, t.offsets[:-1] + codes].all():
-            objective_costs(t, self.p, codes, out)
-            out[out >= top_of(t)] = _INFINITE
+        if not t.allowed[self.p, t.offsets[:-1] + codes].all():
+            return np.full(self.n_samples, _INFINITE)
+        out: NDArray[np.float64] = self.problem.costs(self.p, codes)
+        out[out >= self.problem.unserved] = _INFINITE
         return out
 
 

@@ -249,3 +249,25 @@ def test_a_searcher_that_writes_into_the_answers_forges_nothing() -> None:
     np.testing.assert_array_equal(given.chosen.probability[there], right.chosen.probability[there])
     np.testing.assert_array_equal(given.misses.served, right.misses.served)
     np.testing.assert_array_equal(given.misses.codes, right.misses.codes)
+
+
+def test_a_problem_says_what_a_state_costs_without_the_model() -> None:
+    world = make_world(5, n=40, rules=False)
+    problem, _ = make_problem(world, world.refused())
+    t = problem.samples.tables
+    sex = world.schema.names.index("sex")  # fixed
+    for p in range(problem.n_people):
+        assert (problem.costs(p, t.start[p]) == 0.0).all()
+        other = t.start[p].copy()
+        other[sex] = 1 - other[sex]
+        assert (problem.costs(p, other) == problem.unserved).all()
+        for f in range(len(t.start[p])):
+            codes = t.start[p].copy()
+            codes[f] = next(
+                (c for c in range(t.used[p, f]) if c != codes[f] and t.allowed[p, t.offsets[f] + c]), codes[f]
+            )
+            if codes[f] != t.start[p, f]:
+                counted = problem.costs(p, codes)
+                editable = ~np.isnan(t.scores[p, f])
+                assert (counted[editable] < problem.unserved).all()
+                assert (counted[~editable] == problem.unserved).all()

@@ -18,6 +18,7 @@ from leastways.costs import CostSamples
 from leastways.errors import SettingError, listed, nearest
 from leastways.kernels.propose import list_choices
 from leastways.kernels.shared import SharedNet
+from leastways.kernels.tables import objective_costs, top_of
 from leastways.models import Model
 from leastways.rng import Keys
 from leastways.schema import Encoded, Schema
@@ -66,6 +67,20 @@ class Problem:
     def n_people(self) -> int:
         """People in this chunk."""
         return self.samples.n_people
+
+    def costs(self, person: int, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return what a state (codes [F]) counts in the objective of a person, under each sampled cost function, [M].
+
+        It is `unserved` where the person would not, or may not, go there: the model is not needed to know.
+        """
+        out = np.empty(self.samples.n_samples)
+        objective_costs(self.samples.tables, person, codes, out)
+        return out
+
+    @property
+    def unserved(self) -> float:
+        """What a cost function that no option serves counts in the objective."""
+        return top_of(self.samples.tables)
 
     @cached_property
     def actionable(self) -> Moves:
