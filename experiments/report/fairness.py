@@ -143,6 +143,8 @@ def _table(found: Sequence[Mapping[str, Any]]) -> Table:
         f"DIR: {' over '.join(names)}, 95 % bootstrap interval over people; "
         f"(-): no interval, as one of the groups has fewer than {_LEAST} people."
     )
+    if len(names) == 1:
+        note = "Everybody is in one group: there is nothing to compare with."
     columns = ("method", "people x seeds", *heads, "DIR-FS", "DIR-Cov")
     return Table(title, columns, lines, note + (" Second line: the paper's figure." if second_lines else ""))
 

@@ -179,6 +179,8 @@ class TestGroups:
         assert title.endswith("by race: A")
         assert rows["cols-paper"]["FS@1 A"] == "50.0"
         assert rows["cols-paper"]["DIR-FS"] == "-"
+        (table,) = shown(Store("smoke", tmp_path), experiment("fairness", CELL))
+        assert "Everybody is in one group" in table.markdown()
 
     def test_configurations_are_told_apart(self, tmp_path: Path) -> None:
         cells = [replace(CELL, budget=budget, seed=seed) for budget in (200, 5000) for seed in (0, 1)]
