@@ -76,6 +76,16 @@ def test_rooms_import_only_from_rooms_above(path: Path) -> None:
     assert not below, f"{path.name} ({own}) imports from {sorted(below)}, which lie below it"
 
 
+def test_rooms_are_imported_by_statements() -> None:
+    """What is imported by a name in a text, no test of the rooms sees, and no type checker."""
+    for path in files():
+        calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        names = [arg.value for call in calls for arg in call.args if isinstance(arg, ast.Constant)]
+        called = [ast.unparse(call.func).rpartition(".")[2] for call in calls]
+        if {"import_module", "find_spec"} & set(called):
+            assert not [name for name in names if str(name).startswith("leastways.")], path
+
+
 def test_pandas_stops_at_the_edges() -> None:
     inner = [p for p in files() if room_of(p) in ("kernels", "search", "rng")]
     assert inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -39,6 +39,10 @@ def test_by_a_feature_and_by_an_attribute_of_its_own(busy: Service) -> None:
     assert people.xs("sex", level="grouping").sum() == 48
     assert {"north", "south"} <= set(map(str, people.xs("region", level="grouping").index))
     assert audit.settings
+
+
+def test_what_comes_back_has_its_type() -> None:
+    assert get_type_hints(Service.audit)["return"] is Audit
 
 
 def test_over_http(busy: Service) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
 from fastapi import FastAPI
 
 from leastways import __version__
 from leastways.server.guards import Guards
 from leastways.server.json_requests import JsonRoute
 from leastways.server.openapi import describe_people
+from leastways.server.pages import add_pages
 from leastways.server.problems import add_problems
 from leastways.server.routes import add_routes
 from leastways.server.service import Service
@@ -29,7 +27,6 @@ def create_app(service: Service) -> FastAPI:
     add_problems(app)
     add_routes(app, service)
     describe_people(app, service)
-    if find_spec("leastways.server.pages") is not None:
-        import_module("leastways.server.pages").add_pages(app, service)
+    add_pages(app, service)
     app.add_middleware(Guards, service=service)  # last, so that it is the outermost
     return app

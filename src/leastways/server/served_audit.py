@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from leastways.audit import Audit, audit_plans
 from leastways.errors import nearest
 from leastways.server.faults import FieldError, InputRefused, NotKnown
 from leastways.server.served import Served, of_group
@@ -23,7 +23,7 @@ _ODD = 0.1  # of the values of an attribute: texts among numbers up to this shar
 _MOST_TOLD = 4
 
 
-def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str, Any]) -> Any:
+def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str, Any]) -> Audit:
     """Audit what a service has served; see `Service.audit`."""
     names = [by] if isinstance(by, str) else list(by)
     known = [*service.config.groups, *service.schema.names]
@@ -44,7 +44,7 @@ def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str
     asked = {name if name in known else name.partition(":")[0] for name in names}
     groups, odd = _of_one_kind(found.groups.reindex(columns=list(service.config.groups)), asked)
     rest = {name: value for name, value in filters.items() if name not in (*_OWN, "only")}
-    audit = import_module("leastways.audit").audit_plans(found.plans, names, groups=groups, **rest)
+    audit = audit_plans(found.plans, names, groups=groups, **rest)
     told = [f"Only people with {only[0]}: {only[1]} are counted here."] if only is not None else []
     return replace(
         audit,

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from leastways.audit import Audit
 from leastways.costs import Preferences
 from leastways.datasets.tables import read_training
 from leastways.errors import PreferenceError, SettingError
@@ -242,7 +243,7 @@ class Service:
 
     # The other side of the desk
 
-    def audit(self, by: str | Sequence[str], **filters: Any) -> Any:
+    def audit(self, by: str | Sequence[str], **filters: Any) -> Audit:
         """Audit what was served, by groups: columns of the schema, or the attributes of `groups`.
 
         Filters: `since`, `until` (moments), `which` ("first" or "latest" answer of each person), `only` (a column and

@@ -138,7 +138,7 @@ class RecentAudits:
             raise Busy("another audit is being made.", 5)
         try:
             erased = self._service.store.erased()
-            audit: Audit = self._service.audit(list(question.by), **question.filters())
+            audit = self._service.audit(list(question.by), **question.filters())
             self._kept.pop(question, None)
             self._kept[question] = _Kept(time.monotonic(), erased, audit)
             for old in [key for key, kept in self._kept.items() if self._is_old(kept, erased)]:
