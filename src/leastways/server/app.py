@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from leastways import __version__
+from leastways.server.audits import Audits
 from leastways.server.guards import Guards
 from leastways.server.json_requests import JsonRoute
 from leastways.server.openapi import describe_people
@@ -25,8 +26,9 @@ def create_app(service: Service) -> FastAPI:
     )
     app.router.route_class = JsonRoute
     add_problems(app)
-    add_routes(app, service)
+    audits = Audits(service)  # one for the API and the pages: one audit at a time in all
+    add_routes(app, service, audits)
     describe_people(app, service)
-    add_pages(app, service)
+    add_pages(app, service, audits)
     app.add_middleware(Guards, service=service)  # last, so that it is the outermost
     return app

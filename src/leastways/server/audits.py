@@ -1,54 +1,141 @@
-"""`GET /v1/audit`: the audit over what was served. It takes seconds of computing, so one at a time."""
+"""Audits over what was served, for the API and the auditor's page. They take seconds of computing: one at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
+
+from fastapi.concurrency import run_in_threadpool
 
 from leastways.errors import LeastwaysError
 from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, StoreDown, TooLate
 from leastways.server.service import Service
 from leastways.server.waiting import heard
 
+MOST_WAITING = 4  # different questions, besides the one at work
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Turn:
+    """Something that is being made, or waits for that, and how many callers wait for it."""
+
+    make: Callable[[], Any]
+    made: Future[Any] = field(default_factory=Future)
+    callers: int = 0
+
 
 class Audits:
-    """Runs one audit at a time, in a thread of its own."""
+    """Makes one audit at a time in this process, in a thread of its own, for whoever awaits it.
+
+    Who asks the same while it is being made gets the same. Waiting holds no thread: those that answer requests are
+    few, and serve everybody else too.
+    """
 
     def __init__(self, service: Service) -> None:
-        self._service = service
-        self._turn = threading.Lock()
+        self.service = service
+        self._turns: dict[Hashable, _Turn] = {}  # the first of them is at work
+        self._lock = threading.Lock()
+        self._working = False
+        self._took = 5.0  # seconds of the last one
 
-    async def __call__(
-        self, by: list[str], since: datetime | None, until: datetime | None, **filters: Any
-    ) -> dict[str, Any]:
-        """Return an audit as plain values; `TooLate` after the time that a request may take."""
-        since, until = in_utc(since, "since"), in_utc(until, "until")
-        if not self._turn.acquire(blocking=False):
-            raise Busy("another audit is being made.", 5)
-        seconds = self._service.config.limits.request_seconds
-        work = asyncio.ensure_future(asyncio.to_thread(self._make, by, since, until, filters))
-        work.add_done_callback(heard)
+    async def __call__(self, question: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, or what it returned to somebody who asked the same question.
+
+        `Busy` at once where too many questions are waiting, `TooLate` after the time that a request may take.
+        """
+        # Who asks after somebody was erased must not be given what was begun before.
+        erased = await run_in_threadpool(self.service.store.erased)
+        asked = (question, *sorted(erased.items()))
+        turn = self._join(asked, make)
+        waiting = asyncio.wrap_future(turn.made)
+        waiting.add_done_callback(heard)
+        seconds = self.service.config.limits.request_seconds
         try:
-            return await asyncio.wait_for(asyncio.shield(work), seconds)
+            made: T = await asyncio.wait_for(asyncio.shield(waiting), seconds)
         except TimeoutError:
             raise TooLate(f"the audit was not ready within {seconds:g} seconds; try a shorter span of time.") from None
-
-    def _make(
-        self, by: list[str], since: datetime | None, until: datetime | None, filters: dict[str, Any]
-    ) -> dict[str, Any]:
-        try:
-            audit = self._service.audit(by, since=since, until=until, **filters)
-        except (InputRefused, NotKnown, StoreDown):
-            raise
-        except LeastwaysError as error:  # what the audit itself finds wrong is about the columns to group by
-            raise InputRefused([FieldError("/query/by", "by", str(error))]) from error
         finally:
-            self._turn.release()
-        data: dict[str, Any] = json.loads(audit.to_json())
-        return data
+            self._leave(asked, turn)
+        return made
+
+    def _join(self, asked: Hashable, make: Callable[[], Any]) -> _Turn:
+        with self._lock:
+            turn = self._turns.get(asked)
+            if turn is None:
+                if len(self._turns) > MOST_WAITING:
+                    again = math.ceil(self._took * len(self._turns))
+                    raise Busy(f"{MOST_WAITING} audits are waiting already.", max(1, again))
+                turn = self._turns[asked] = _Turn(make)
+                self._begin()
+            turn.callers += 1
+            return turn
+
+    def _begin(self) -> None:
+        """Set the thread to work, unless it is; a daemon, since nobody waits for an audit when the process ends."""
+        if not self._working:
+            self._working = True
+            threading.Thread(target=self._work, name="leastways-audit", daemon=True).start()
+
+    def _leave(self, asked: Hashable, turn: _Turn) -> None:
+        """Take note that a caller is gone; what nobody waits for any more is not begun."""
+        with self._lock:
+            turn.callers -= 1
+            if not turn.callers and turn.made.cancel():
+                del self._turns[asked]
+
+    def _work(self) -> None:
+        """Make what is asked for, one after the other, until nobody waits."""
+        while True:
+            with self._lock:
+                if not self._turns:
+                    self._working = False
+                    return
+                asked, turn = next(iter(self._turns.items()))
+                turn.made.set_running_or_notify_cancel()
+            began = time.monotonic()
+            made, error = _outcome(turn.make)
+            with self._lock:
+                self._took = time.monotonic() - began
+                del self._turns[asked]  # before anybody hears of it: who asks from now on, asks anew
+            if error is None:
+                turn.made.set_result(made)
+            else:
+                turn.made.set_exception(error)
+
+
+def _outcome(make: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return make(), None
+    except BaseException as error:  # whoever waits must hear of it, whatever it is
+        return None, error
+
+
+async def audit_as_json(
+    audits: Audits, by: list[str], since: datetime | None, until: datetime | None, which: str
+) -> Any:
+    """Return an audit as plain values: `GET /v1/audit`."""
+    filters = {"since": in_utc(since, "since"), "until": in_utc(until, "until"), "which": which}
+    return await audits(("json", *by, *filters.values()), partial(_as_json, audits.service, by, filters))
+
+
+def _as_json(service: Service, by: list[str], filters: dict[str, Any]) -> Any:
+    try:
+        return json.loads(service.audit(by, **filters).to_json())
+    except (InputRefused, NotKnown, StoreDown):
+        raise
+    except LeastwaysError as error:  # what the audit itself finds wrong is about the columns to group by
+        raise InputRefused([FieldError("/query/by", "by", str(error))]) from error
 
 
 def in_utc(moment: datetime | None, name: str) -> datetime | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Response
 from fastapi.concurrency import run_in_threadpool
 
 from leastways import __version__
-from leastways.server.audits import Audits
+from leastways.server.audits import Audits, audit_as_json
 from leastways.server.bodies import (
     AcceptedOut,
     AnswerOut,
@@ -28,6 +28,7 @@ from leastways.server.bodies import (
 from leastways.server.card import model_card
 from leastways.server.problems import documented
 from leastways.server.scopes import allowed
+from leastways.server.served import Which
 from leastways.server.service import Service
 from leastways.server.waiting import answered, read_people
 
@@ -41,12 +42,12 @@ _Until = Annotated[
 _COMMON = (400, 401, 403, 408, 413, 422, 429, 500, 503)
 
 
-def add_routes(app: FastAPI, service: Service) -> None:
+def add_routes(app: FastAPI, service: Service, audits: Audits) -> None:
     """Add every route of the API to an app."""
     required = service.config.keys_required
     add_open_routes(app, service)
     add_answer_routes(app, service, required)
-    add_oversight_routes(app, service, required)
+    add_oversight_routes(app, service, audits, required)
 
 
 def add_open_routes(app: FastAPI, service: Service) -> None:
@@ -119,9 +120,8 @@ def add_answer_routes(app: FastAPI, service: Service, required: bool) -> None:
         return vars(service.jobs.read(job_id))
 
 
-def add_oversight_routes(app: FastAPI, service: Service, required: bool) -> None:
+def add_oversight_routes(app: FastAPI, service: Service, audits: Audits, required: bool) -> None:
     """Add what tells about the service itself."""
-    audits = Audits(service)
 
     @app.get(
         "/v1/model",
@@ -141,11 +141,9 @@ def add_oversight_routes(app: FastAPI, service: Service, required: bool) -> None
         dependencies=[allowed(required, "audit")],
         tags=["oversight"],
     )
-    async def audit(
-        by: _By, since: _Since = None, until: _Until = None, which: Literal["first", "latest"] = "first"
-    ) -> dict[str, Any]:
+    async def audit(by: _By, since: _Since = None, until: _Until = None, which: Which = "first") -> Any:
         """Audit what was served, by groups; see `leastways audit`."""
-        return await audits(by, since, until, which=which)
+        return await audit_as_json(audits, by, since, until, which)
 
     @app.get("/v1/openapi.json", include_in_schema=False, dependencies=[allowed(required)])
     def openapi() -> dict[str, Any]:

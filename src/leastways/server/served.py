@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,8 @@ from leastways.server.inputs import fits_schema, frame_of
 from leastways.server.plan_json import plan_from_text
 from leastways.server.tables import AnswerRow, OriginRow, PersonRow
 
-WHICH = ("first", "latest")
+Which = Literal["first", "latest"]  # answer of each person
+WHICH: tuple[Which, ...] = get_args(Which)
 _Record = tuple[PersonRow, str, OriginRow]  # whose, the plan, and by what it was made
 _FIGURES = ("covered", "emc", "satisfied", "queries", "probability", "reason")
 

@@ -11,9 +11,10 @@ from jinja2 import Environment, nodes
 from leastways.errors import SettingError
 from leastways.plans import STATUSES
 from leastways.server import pages
-from leastways.server.pages.auditing import TABLES, WHICH
+from leastways.server.pages.auditing import TABLES
 from leastways.server.pages.texts import FOLDER, Languages, placeholders
 from leastways.server.pages.wishes import EASE
+from leastways.server.served import WHICH
 
 HOME = Path(pages.__file__).parent
 TEMPLATES = sorted((HOME / "templates").glob("*.html"))

@@ -16,6 +16,7 @@ from leastways.server.pages.problems import pages_of_problems
 from leastways.server.pages.rendering import OWN_STYLE, STATIC, Renderer
 
 if TYPE_CHECKING:
+    from leastways.server.audits import Audits
     from leastways.server.service import Service
 
 
@@ -35,12 +36,12 @@ def _add_file(app: FastAPI, address: str, path: Path) -> None:
     app.add_api_route(address, give, include_in_schema=False, response_model=None)
 
 
-def add_pages(app: FastAPI, service: Service) -> None:
+def add_pages(app: FastAPI, service: Service, audits: Audits) -> None:
     """Add the person's and the auditor's pages to the service's application."""
     renderer = Renderer(service.config.title, service.config.texts)
     app.mount(STATIC, _Static(directory=Path(__file__).parent / "static"), name="static")
     if renderer.own_style is not None:
         _add_file(app, OWN_STYLE, renderer.own_style)
     PersonPages(service, renderer).add_to(app)
-    AuditorPages(service, renderer).add_to(app)
+    AuditorPages(service, renderer, audits).add_to(app)
     app.state.page_of_problem = pages_of_problems(renderer)

@@ -1,9 +1,8 @@
-"""What the auditor asks for, and audits made lately: one at a time, and kept so that a download is what was seen."""
+"""What the auditor asks for, and audits made lately: kept, so that a download is what was seen."""
 
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from leastways.audit.groups import FEW_NUMBERS, MOST_GROUPS
 from leastways.errors import plain
 from leastways.schema import Feature
 from leastways.server.engine import reading
-from leastways.server.faults import Busy
+from leastways.server.served import WHICH
 from leastways.server.tables import PersonRow
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 Groups = dict[str, tuple[str, Any]]  # the key of a group in an address -> column, value
 MOST_COLUMNS = 3  # more groupings at once nobody can read
-WHICH = ("first", "latest")
 TABLES = ("by_group", "ratios", "changes", "curves", "oracle", "unserved")
 _KEPT, _KEPT_SECONDS = 8, 600
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -125,34 +123,33 @@ class _Kept:
 
 
 class RecentAudits:
-    """Makes audits, one at a time, and keeps the last few."""
+    """Makes audits for the page and keeps the last few. Only one thread may make them: that of `Audits`."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._turn = threading.Lock()
         self._kept: OrderedDict[Question, _Kept] = OrderedDict()
 
     def make(self, question: Question) -> Audit:
         """Audit what has been served up to now."""
-        if not self._turn.acquire(timeout=self._service.config.limits.request_seconds):
-            raise Busy("another audit is being made.", 5)
-        try:
-            erased = self._service.store.erased()
-            audit = self._service.audit(list(question.by), **question.filters())
-            self._kept.pop(question, None)
-            self._kept[question] = _Kept(time.monotonic(), erased, audit)
-            for old in [key for key, kept in self._kept.items() if self._is_old(kept, erased)]:
-                del self._kept[old]
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-            return audit
-        finally:
-            self._turn.release()
+        erased = self._service.store.erased()
+        audit = self._service.audit(list(question.by), **question.filters())
+        self._kept.pop(question, None)
+        self._kept[question] = _Kept(time.monotonic(), erased, audit)
+        for old in [key for key, kept in self._kept.items() if self._is_old(kept, erased)]:
+            del self._kept[old]
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return audit
+
+    def kept(self, question: Question) -> Audit | None:
+        """Return the audit that was shown for this question, if it still can be."""
+        kept = self._kept.get(question)
+        return None if kept is None or self._is_old(kept, self._service.store.erased()) else kept.audit
 
     def seen(self, question: Question) -> Audit:
         """Return the audit that was shown for this question, or make it."""
-        kept = self._kept.get(question)
-        return self.make(question) if kept is None or self._is_old(kept, self._service.store.erased()) else kept.audit
+        kept = self.kept(question)
+        return self.make(question) if kept is None else kept
 
     @staticmethod
     def _is_old(kept: _Kept, erased: dict[str, int]) -> bool:

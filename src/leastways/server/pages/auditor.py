@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -16,7 +18,6 @@ from leastways.server.pages import csrf
 from leastways.server.pages.auditing import (
     MOST_COLUMNS,
     TABLES,
-    WHICH,
     Groups,
     Question,
     RecentAudits,
@@ -28,24 +29,28 @@ from leastways.server.pages.person import SentForm, first
 from leastways.server.pages.rendering import Renderer, faults_told, see_other, set_cookie
 from leastways.server.pages.sessions import COOKIE, LASTS, Sessions
 from leastways.server.pages.words import Words
+from leastways.server.served import WHICH
 
 if TYPE_CHECKING:
     from leastways.audit import Audit
+    from leastways.server.audits import Audits
     from leastways.server.service import Service
 
 HOME = "/audit"
 _SHEET = f"{HOME}/report.css"
 _SCOPE = "audit"
+_JSON, _REPORT = "audit.json", "report.html"
 
 
 class AuditorPages:
     """The routes of the auditor's page. Where keys are needed, a session begins with one that allows the audit."""
 
-    def __init__(self, service: Service, renderer: Renderer) -> None:
+    def __init__(self, service: Service, renderer: Renderer, audits: Audits) -> None:
         self.service = service
         self.renderer = renderer
         self.sessions = Sessions()
-        self.audits = RecentAudits(service)
+        self.audits = audits
+        self.recent = RecentAudits(service)
 
     def add_to(self, app: FastAPI) -> None:
         """Add the routes to an application."""
@@ -62,16 +67,20 @@ class AuditorPages:
             told = faults_told(self.renderer, route)
             app.add_api_route(path, told, methods=[method], include_in_schema=False, response_model=None)
 
-    def show(self, request: Request) -> Response:
+    async def show(self, request: Request) -> Response:
         """Show the audit over what was served up to now."""
-        if not self._may_enter(request):
+        asked = await run_in_threadpool(self._asked, request)
+        if asked is None:
             return self._login_page(request)
-        groups = groups_of(self.service)
-        question = self._question(request, groups)
+        question, groups = asked
+        shown = await self.audits(("page", question), partial(self._audited, question))
+        return await run_in_threadpool(self._page, request, question, groups, shown)
+
+    def _audited(self, question: Question) -> dict[str, Any]:
+        """Make an audit and the pictures in it, which take as long again."""
         shown: dict[str, Any] = {"report": None, "problem": None, "nothing": False, "tables": []}
-        shown["too_many"] = len({*request.query_params.getlist("by")} & {*columns_of(self.service)[0]}) > MOST_COLUMNS
         try:
-            audit = self.audits.make(question)
+            audit = self.recent.make(question)
         except NotKnown:  # nobody was answered in that time
             shown["nothing"] = True
         except LeastwaysError as error:
@@ -80,7 +89,7 @@ class AuditorPages:
             shown["problem"] = str(error)
         else:
             shown |= {"report": _body(audit), "tables": [name for name in TABLES if _has(audit, name)]}
-        return self._page(request, question, groups, shown)
+        return shown
 
     def login(self, request: Request, form: SentForm) -> Response:
         """Begin a session for whoever shows a key that allows the audit."""
@@ -109,22 +118,27 @@ class AuditorPages:
         """Give out the looks of the report."""
         return Response(AUDIT_SHEET, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
-    def download(self, name: str, request: Request) -> Response:
+    async def download(self, name: str, request: Request) -> Response:
         """Give out the audit that was shown, as JSON, as one page, or table by table as CSV."""
-        if not self._may_enter(request):
+        asked = await run_in_threadpool(self._asked, request)
+        if asked is None:
             return self._login_page(request)
-        question = self._question(request, groups_of(self.service))
-        table = name.removesuffix(".csv")
-        if name not in ("audit.json", "report.html") and (table not in TABLES or not name.endswith(".csv")):
+        question, _ = asked
+        if name not in (_JSON, _REPORT, *(f"{table}.csv" for table in TABLES)):
             raise NotKnown(f"there is no download {name!r}.")
-        audit = self.audits.seen(question)
-        if name == "audit.json":
-            return _file(audit.to_json(), name, "application/json")
-        if name == "report.html":
-            return _file(audit_html(audit), name, "text/html")
-        if not _has(audit, table):
-            raise NotKnown(f"this audit has no table {table!r}.")
-        return _file(as_csv(getattr(audit, table)), name, "text/csv")
+        kept = await run_in_threadpool(self.recent.kept, question)
+        if kept is None or name == _REPORT:  # what takes time, when its turn has come
+            content = await self.audits((name, question), lambda: _content(name, self.recent.seen(question)))
+        else:
+            content = await run_in_threadpool(_content, name, kept)
+        return _file(content, name)
+
+    def _asked(self, request: Request) -> tuple[Question, Groups] | None:
+        """Return what is asked, and the groups one may choose; None for whoever may not enter."""
+        if not self._may_enter(request):
+            return None
+        groups = groups_of(self.service)
+        return self._question(request, groups), groups
 
     def _question(self, request: Request, groups: Groups) -> Question:
         return Question.read(request.query_params, *columns_of(self.service), groups)
@@ -156,6 +170,7 @@ class AuditorPages:
         for key, (name, value) in groups.items():
             said = (key, _value(words, name, value), question.only == (name, value))
             narrow.setdefault(_label(words, name), []).append(said)
+        too_many = len({*request.query_params.getlist("by")} & {name for name, _, _ in columns}) > MOST_COLUMNS
         return self.renderer.page(
             request,
             "audit.html",
@@ -166,6 +181,7 @@ class AuditorPages:
             columns=columns,
             narrow=narrow,
             question=question,
+            too_many=too_many,
             choices=WHICH,
             signed_in=self.sessions.key_of(request.cookies.get(COOKIE)) is not None,
             **shown,
@@ -193,6 +209,19 @@ def _body(audit: Audit) -> Markup:
     return Markup(page.partition("<main>")[2].rpartition("</main>")[0])
 
 
-def _file(content: str, name: str, kind: str) -> Response:
+def _content(name: str, audit: Audit) -> str:
+    """Write an audit, or a table of it, as the file of this name."""
+    if name == _JSON:
+        return audit.to_json()
+    if name == _REPORT:
+        return audit_html(audit)
+    table = name.removesuffix(".csv")
+    if not _has(audit, table):
+        raise NotKnown(f"this audit has no table {table!r}.")
+    return as_csv(getattr(audit, table))
+
+
+def _file(content: str, name: str) -> Response:
+    kind = {_JSON: "application/json", _REPORT: "text/html"}.get(name, "text/csv")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)

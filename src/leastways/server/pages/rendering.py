@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -32,6 +33,7 @@ _FAULTS: tuple[tuple[type[Exception], int, str], ...] = (  # what went wrong -> 
     (StoreDown, 503, "down"),
     (ModelError, 502, "down"),
 )
+_KINDS = tuple(kind for kind, _, _ in _FAULTS)
 
 
 class Renderer:
@@ -127,19 +129,31 @@ def see_other(path: str) -> Response:
     return RedirectResponse(path, status_code=303)
 
 
-def faults_told(renderer: Renderer, route: Callable[..., Response]) -> Callable[..., Response]:
+def faults_told(renderer: Renderer, route: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a route so that what the service cannot do now is told on a page, in words."""
 
     @wraps(route)
     def told(*args: Any, **named: Any) -> Response:
-        request: Request = named["request"]
         try:
-            return route(*args, **named)
-        except tuple(kind for kind, _, _ in _FAULTS) as error:
-            status, name = next((s, n) for kind, s, n in _FAULTS if isinstance(error, kind))
-            response = renderer.message(request, name, status)
-            if isinstance(error, Busy):
-                response.headers["Retry-After"] = str(error.retry_after)
-            return response
+            response: Response = route(*args, **named)
+        except _KINDS as error:
+            return _message_of(renderer, named["request"], error)
+        return response
 
-    return told
+    @wraps(route)
+    async def told_later(*args: Any, **named: Any) -> Response:
+        try:
+            response: Response = await route(*args, **named)
+        except _KINDS as error:
+            return _message_of(renderer, named["request"], error)
+        return response
+
+    return told_later if iscoroutinefunction(route) else told
+
+
+def _message_of(renderer: Renderer, request: Request, error: Exception) -> Response:
+    status, name = next((s, n) for kind, s, n in _FAULTS if isinstance(error, kind))
+    response = renderer.message(request, name, status)
+    if isinstance(error, Busy):
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response

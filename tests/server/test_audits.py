@@ -1,0 +1,148 @@
+"""One audit at a time for the API and the pages, shared by those who ask the same; others are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from leastways.audit import Audit
+from leastways.recourse import Recourse
+from leastways.server import Applicant, Limits, Service, StoreDown
+from leastways.server.audits import MOST_WAITING
+from tests.server.shop import Client, app_of, serve
+from tests.server.test_jobs import many
+
+CROWD = 60  # more than there are threads for requests
+SOON = 20.0  # seconds, on a machine that is busy with other tests; an audit here takes as long as we like
+
+
+class Gate:
+    """An audit that is made only when its gate is open, and counts."""
+
+    def __init__(self, audit: Audit) -> None:
+        self.audit = audit
+        self.open = threading.Event()
+        self.entered = threading.Event()
+        self.asked: list[list[str]] = []
+        self._alone = threading.Lock()
+
+    def __call__(self, by: list[str], **filters: Any) -> Audit:
+        assert self._alone.acquire(blocking=False), "two audits at once"
+        self.asked.append(by)
+        self.entered.set()
+        assert self.open.wait(60)
+        self._alone.release()
+        return self.audit
+
+
+@pytest.fixture(scope="module")
+def audited(shop: Path, recourse: Recourse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    limits = {"request_seconds": 60.0, "burst": 1000}
+    database = str(tmp_path_factory.mktemp("audited") / "d.db")
+    with serve(shop, recourse, database=database, limits=limits, groups=["region", "town"]) as service:
+        service.answer([Applicant(row, groups={"region": "north"}) for row in many(12)])
+        yield service
+
+
+@pytest.fixture
+def gate(audited: Service, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    made = Gate(audited.audit("sex", bootstraps=50, permutations=50))
+    monkeypatch.setattr(audited, "audit", made)
+    return made
+
+
+def meet(service: Service, talk: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
+    """Let many callers talk to the app at the same time."""
+
+    async def all_of_it() -> None:
+        transport = httpx.ASGITransport(app_of(service), client=("127.0.0.1", 5000))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            await asyncio.wait_for(talk(client), 3 * SOON)
+
+    asyncio.run(all_of_it())
+
+
+@pytest.mark.parametrize("path", ["/audit?by=sex", "/audit/download/report.html?by=job", "/v1/audit?by=sex"])
+def test_a_crowd_with_one_question_starves_nobody(audited: Service, gate: Gate, path: str) -> None:
+    async def talk(client: httpx.AsyncClient) -> None:
+        crowd = [asyncio.create_task(client.get(path)) for _ in range(CROWD)]
+        assert await asyncio.to_thread(gate.entered.wait, SOON)
+        health = await asyncio.wait_for(client.get("/health"), SOON)
+        assert health.status_code == 200
+        assert not any(one.done() for one in crowd)
+        gate.open.set()
+        assert [answer.status_code for answer in await asyncio.gather(*crowd)] == [200] * CROWD
+        assert len(gate.asked) == 1  # they share it
+
+    meet(audited, talk)
+
+
+def test_the_api_and_the_page_take_turns_and_few_may_wait(audited: Service, gate: Gate) -> None:
+    questions = [f"by={name}&which={which}" for name in ("sex", "job", "age") for which in ("first", "latest")]
+    paths = [f"{page}?{question}" for question in questions for page in ("/audit", "/v1/audit")]
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        crowd = [asyncio.create_task(client.get(path)) for path in paths]
+        sent_away = []
+        for answer in asyncio.as_completed(crowd):
+            sent_away.append(await answer)
+            if len(sent_away) == len(paths) - 1 - MOST_WAITING:
+                break  # the others wait for the gate
+        assert {answer.status_code for answer in sent_away} == {503}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in sent_away)
+        gate.open.set()
+        answers = await asyncio.gather(*crowd)
+        assert [answer.status_code for answer in answers].count(200) == 1 + MOST_WAITING == len(gate.asked)
+
+    meet(audited, talk)
+
+
+def test_what_nobody_waits_for_is_not_begun(audited: Service, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(client: httpx.AsyncClient) -> None:
+        first = asyncio.create_task(client.get("/v1/audit?by=sex"))
+        assert await asyncio.to_thread(gate.entered.wait, SOON)
+        monkeypatch.setattr(audited, "config", replace(audited.config, limits=Limits(request_seconds=0.1)))
+        late = [await client.get(path) for path in ("/v1/audit?by=job", "/audit?by=job")]
+        assert [answer.status_code for answer in late] == [504, 503]
+        gate.open.set()
+        assert (await first).status_code == 200
+        monkeypatch.undo()
+        assert (await client.get("/v1/audit?by=age&by=sex")).status_code == 200
+        assert gate.asked == [["sex"]]
+
+    meet(audited, talk)
+
+
+def test_nobody_shares_what_was_begun_before_an_erasure(audited: Service, gate: Gate) -> None:
+    (gone,) = audited.answer([Applicant(many(1)[0])])
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        before = asyncio.create_task(client.get("/v1/audit?by=sex"))
+        assert await asyncio.to_thread(gate.entered.wait, SOON)
+        assert audited.erase(gone.answer.id) == 1
+        after = asyncio.create_task(client.get("/v1/audit?by=sex"))
+        assert (await client.get("/health")).status_code == 200
+        gate.open.set()
+        assert [(await one).status_code for one in (before, after)] == [200, 200]
+        assert len(gate.asked) == 2
+
+    meet(audited, talk)
+
+
+def test_a_fault_is_told_to_all_who_wait(audited: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **filters: Any) -> Audit:
+        raise StoreDown("the database cannot be used just now: locked")
+
+    monkeypatch.setattr(audited, "audit", broken)
+    client = Client(audited)
+    for _ in range(2):  # the next one is made anew
+        assert client.get("/v1/audit?by=sex").status_code == client.get("/audit?by=sex").status_code == 503
+    monkeypatch.undo()
+    assert client.get("/v1/audit?by=sex").status_code == 200
