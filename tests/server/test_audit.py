@@ -15,6 +15,7 @@ from leastways.recourse import Recourse
 from leastways.report import audit_html
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server.faults import InputRefused
+from leastways.server.pages.auditing import groups_of
 from tests.server.shop import Client, serve
 from tests.server.test_jobs import many
 
@@ -123,3 +124,41 @@ def test_what_somebody_wrote_by_mistake_is_not_repeated(shop: Path, recourse: Re
 def test_an_empty_text_is_no_group(lite: Service) -> None:
     with pytest.raises(InputRefused, match="is empty; send null where it is not known"):
         lite.answer([Applicant(many(1)[0], groups={"region": "  "})])
+
+
+TAGS: list[Any] = [1, "1", True, None, "not stated", 1.0]  # as Python has them, 1 and True are one value
+
+
+@pytest.fixture(scope="module")
+def tagged(shop: Path, recourse: Recourse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service whose people have attributes that read alike and are not, or are and do not."""
+    with serve(shop, recourse, database=str(tmp_path_factory.mktemp("tagged") / "d.db"), groups=["tag", "band"]) as one:
+        said = [{"tag": TAGS[i % 6], "band": "Jane Doe" if i == 5 else i % 3} for i in range(45)]
+        said.append({})
+        one.answer([Applicant(row, groups=groups) for row, groups in zip(many(46), said, strict=True)])
+        yield one
+
+
+@pytest.mark.parametrize("column", ["tag", "band", "sex"])
+def test_one_group_alone_is_the_audits_group_of_that_name(tagged: Service, column: str) -> None:
+    sizes = tagged.audit(column, **QUICK).by_group["people"].xs(column, level="grouping").to_dict()
+    offered = {key: pair for key, pair in groups_of(tagged).items() if pair[0] == column}
+    assert set(offered) == {f"{column}: {group}" for group in sizes}
+    for key, only in offered.items():
+        audit = tagged.audit(column, only=only, **QUICK)
+        group = key.removeprefix(f"{column}: ")
+        assert audit.by_group["people"].xs(column, level="grouping").to_dict() == {group: sizes[group]}
+        assert audit.warnings[0] == f"Only people with {key} are counted here."
+        assert audit.settings["served"]["only"] == [column, group]
+        assert "Jane" not in audit.to_json() + key
+    assert sum(sizes.values()) == 46
+
+
+def test_a_group_is_named_by_any_value_that_reads_like_it(tagged: Service) -> None:
+    def people(value: Any) -> int:
+        return int(tagged.audit("sex", only=("tag", value), **QUICK).overall["people"].iloc[0])
+
+    assert people(1) == people("1") == people(1.0) > people(True) == people("True") > 0
+    assert people(None) == people(float("nan")) == people("not stated") > 0
+    with pytest.raises(NotKnown, match="nobody with tag: 2"):
+        people(2)

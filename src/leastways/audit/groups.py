@@ -91,6 +91,30 @@ def _reference(grouping: Grouping, refused: NDArray[np.bool_], given: Mapping[st
     return int(np.argmax(np.where(fits, counts, -1)))
 
 
+def group_text(value: Any) -> str:
+    """Return what the group of people with this value is called."""
+    return NOT_STATED if pd.isna(value) else _text(value)
+
+
+def group_texts(column: pd.Series[Any]) -> list[str]:
+    """Return what each person's group is called, where people are grouped by their values.
+
+    The text alone decides: 1, 1.0 and "1" read alike and are one group; True is not 1, though Python calls them equal.
+    """
+    missing = column.isna().tolist()
+    return [NOT_STATED if gone else _text(value) for value, gone in zip(column.tolist(), missing, strict=True)]
+
+
+def value_groups(column: pd.Series[Any]) -> tuple[str, ...]:
+    """Return the groups of an attribute by its values; none where it holds numbers for bins, or too many values."""
+    if _is_numeric(column) and column.nunique() > FEW_NUMBERS:
+        return ()
+    try:
+        return _by_value(str(column.name), column, None).groups
+    except SettingError:
+        return ()
+
+
 def _with_groups(people: pd.DataFrame, groups: pd.DataFrame | None) -> pd.DataFrame:
     """Put attributes that the model does not see beside those that it does."""
     if groups is None:
@@ -112,8 +136,7 @@ def _by_column(table: pd.DataFrame, schema: Schema, text: str) -> Grouping:
     name, edges = _parsed(table, text)
     column = table[name]
     feature = schema.by_name.get(name)
-    numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-    if numeric or (feature is not None and feature.numeric):
+    if _is_numeric(column) or (feature is not None and feature.numeric):
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
         if edges is not None or len(np.unique(numbers[~np.isnan(numbers)])) > FEW_NUMBERS:
             return _binned(name, numbers, edges)
@@ -121,6 +144,10 @@ def _by_column(table: pd.DataFrame, schema: Schema, text: str) -> Grouping:
         raise SettingError(f"by: {text!r} gives bins, but {name!r} does not hold numbers.")
     order = list(feature.values) if feature is not None and not feature.numeric else None
     return _by_value(name, column, order)
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
 def _parsed(table: pd.DataFrame, text: str) -> tuple[str, list[float] | None]:
@@ -184,15 +211,12 @@ def _power(edge: float, places: int) -> str:
 
 
 def _by_value(name: str, column: pd.Series[Any], order: list[Any] | None) -> Grouping:
-    """Sort people by the text of a value, in the schema's order or the column's own, else rising.
-
-    The text alone decides: 1, 1.0 and "1" read alike and are one group; True is not 1, though Python calls them equal.
-    """
+    """Sort people by the text of a value, in the schema's order or the column's own, else rising."""
     if order is None and isinstance(column.dtype, pd.CategoricalDtype):
         order = column.cat.categories.tolist()
     missing = column.isna().to_numpy()
     values = column.tolist()
-    texts = [NOT_STATED if gone else _text(value) for value, gone in zip(values, missing, strict=True)]
+    texts = group_texts(column)
     given = {text: value for text, value, gone in zip(texts, values, missing, strict=True) if not gone}
     if order is None:
         numbers = all(isinstance(plain(value), int | float) for value in column[~missing].tolist())

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sqlalchemy import Engine, func, select
 
 from leastways.errors import SettingError, nearest
@@ -177,15 +178,11 @@ def as_plans(schema: Schema, plans: Sequence[RecoursePlan], settings: Mapping[st
     return RecoursePlans(schema, people, summary, options, pd.DataFrame(heads | nothing), settings)
 
 
-def of_group(found: Served, column: str, value: Any) -> Served:
-    """Return those people alone who have this value, as the schema or the groups write it."""
-    if found.plans is None:
-        return found
-    plans = found.plans
-    held = found.groups[column] if column in found.groups else plans.people[column]
-    mask = (held.astype(object) == value).to_numpy(dtype=np.bool_)
-    if not mask.any():
+def of_some(found: Served, mask: NDArray[np.bool_]) -> Served:
+    """Return some of the people alone."""
+    if found.plans is None or not mask.any():
         return replace(found, plans=None, groups=found.groups[:0], made=())
+    plans = found.plans
     mine = set(plans.people.index[mask])
     options = plans.options[plans.options["person"].isin(mine)].reset_index(drop=True)
     people, summary = plans.people[mask], plans.summary[mask]

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from leastways.audit import Audit, audit_plans
+from leastways.audit.groups import group_text, group_texts
 from leastways.errors import nearest
 from leastways.server.faults import FieldError, InputRefused, NotKnown
-from leastways.server.served import Served, of_group
+from leastways.server.served import Served, of_some
 from leastways.server.store import now
 
 if TYPE_CHECKING:
@@ -26,41 +27,57 @@ _MOST_TOLD = 4
 def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str, Any]) -> Audit:
     """Audit what a service has served; see `Service.audit`."""
     names = [by] if isinstance(by, str) else list(by)
-    known = [*service.config.groups, *service.schema.names]
-    for name in names:
-        column = name if name in known else name.partition(":")[0]
-        if column not in known:
-            raise InputRefused([_unknown(column, known)])
-    if not names:
-        raise InputRefused([FieldError("/query/by", "by", f"is missing; allowed: some of {', '.join(known)}")])
+    asked = _asked(service, names)
+    only = None if filters.get("only") is None else (filters["only"][0], group_text(filters["only"][1]))
     found = service.served(**{name: filters[name] for name in _OWN if filters.get(name) is not None})
-    only = filters.get("only")
+    sent = found.groups.reindex(columns=list(service.config.groups))
+    groups = of_one_kind(sent, asked if only is None else {*asked, only[0]})
     if only is not None:
-        found = of_group(found, *only)
+        found = _of_group(found, groups, *only)
     if found.plans is None:
         whom = "nobody" if only is None else f"nobody with {only[0]}: {only[1]}"
         earlier = f" {_left_out(found)}" if found.left_out else ""
         raise NotKnown(f"{whom} was answered in this time by the schema of today.{earlier}")
-    asked = {name if name in known else name.partition(":")[0] for name in names}
-    groups, odd = _of_one_kind(found.groups.reindex(columns=list(service.config.groups)), asked)
+    mine = found.groups.index
     rest = {name: value for name, value in filters.items() if name not in (*_OWN, "only")}
-    audit = audit_plans(found.plans, names, groups=groups, **rest)
-    told = [f"Only people with {only[0]}: {only[1]} are counted here."] if only is not None else []
+    audit = audit_plans(found.plans, names, groups=groups.loc[mine], **rest)
+    told = [] if only is None else [f"Only people with {only[0]}: {only[1]} are counted here."]
+    told += [*_warnings(found), *_mistakes(sent.loc[mine], groups.loc[mine], asked)]
     return replace(
         audit,
-        warnings=[*told, *_warnings(found), *odd, *audit.warnings],
-        settings={**audit.settings, "served": _record(found, filters)},
+        warnings=[*told, *audit.warnings],
+        settings={**audit.settings, "served": _record(found, filters, only)},
     )
 
 
-def _record(found: Served, filters: Mapping[str, Any]) -> dict[str, Any]:
+def _asked(service: Service, names: Sequence[str]) -> set[str]:
+    """Return the columns to group by, without the bins that may be said with them."""
+    known = [*service.config.groups, *service.schema.names]
+    if not names:
+        raise InputRefused([FieldError("/query/by", "by", f"is missing; allowed: some of {', '.join(known)}")])
+    columns = [name if name in known else name.partition(":")[0] for name in names]
+    for column in columns:
+        if column not in known:
+            raise InputRefused([_unknown(column, known)])
+    return set(columns)
+
+
+def _of_group(found: Served, groups: pd.DataFrame, column: str, text: str) -> Served:
+    """Return those alone who are in a group of the audit: by the very texts that it sorts people by."""
+    if found.plans is None:
+        return found
+    held = groups[column] if column in groups else found.plans.people[column]
+    return of_some(found, np.array(group_texts(held)) == text)
+
+
+def _record(found: Served, filters: Mapping[str, Any], only: tuple[str, str] | None) -> dict[str, Any]:
     """Say of which days and answers an audit is, when it was made, and by what the answers were."""
     moments = {name: moment.isoformat() if (moment := filters.get(name)) else None for name in ("since", "until")}
     return {
         "made": now().isoformat(timespec="seconds"),
         **moments,
         "which": filters.get("which") or "first",
-        "only": list(filters["only"]) if filters.get("only") else None,
+        "only": None if only is None else list(only),
         "left_out": found.left_out,
         "repeated": found.repeated,
         "origins": found.origins,
@@ -105,26 +122,28 @@ def _in_words(origin: Mapping[str, Any], origins: Sequence[Mapping[str, Any]]) -
     return f"{origin['people']:,} people ({days}{''.join(words)})"
 
 
-def _of_one_kind(groups: pd.DataFrame, asked: set[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Take a few texts among numbers for values not stated, so that one mistake does not spoil the attribute.
-
-    They are counted and not repeated: nobody knows what somebody wrote there.
-    """
-    told = []
+def of_one_kind(groups: pd.DataFrame, asked: set[str]) -> pd.DataFrame:
+    """Take a few texts among numbers for values not stated, so that one mistake does not spoil the attribute."""
     for name in sorted(asked & set(groups.columns)):
         values = groups[name].astype(object)
         given = values.notna()
         numbers = values.map(_number)
         odd = given & numbers.isna()
-        if not values.map(type).isin((int, float)).any() or odd.sum() > _ODD * given.sum():
-            continue  # texts, or both kinds
-        groups = groups.assign(**{name: numbers.astype(np.float64)})
+        if values.map(type).isin((int, float)).any() and odd.sum() <= _ODD * given.sum():
+            groups = groups.assign(**{name: numbers.astype(np.float64)})
+    return groups
+
+
+def _mistakes(sent: pd.DataFrame, taken: pd.DataFrame, asked: set[str]) -> Iterator[str]:
+    """Say how many texts are taken for values not stated. They are not repeated: nobody knows what somebody wrote."""
+    for name in sorted(asked & set(sent.columns)):
+        given = sent[name].notna()
+        odd = given & taken[name].isna()
         if odd.any():
-            told.append(
+            yield (
                 f"{name}: {int(odd.sum())} of {int(given.sum())} people have no number where the others have one; "
                 "they count as not stated."
             )
-    return groups, told
 
 
 def _number(value: Any) -> float | None:

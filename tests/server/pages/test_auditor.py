@@ -157,6 +157,22 @@ def test_a_group_that_only_the_audit_sees(tmp_path: Path) -> None:
         assert int(service.audit("sex", only=("region", "south")).overall["refused"].iloc[0]) == 20
 
 
+def test_groups_that_python_takes_for_one_can_each_be_chosen(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path, groups=("tag",))
+    with service:
+        said = [1, True, "1", None] * 3
+        rows = zip(applicants(refused.head(12)), said, strict=True)
+        service.answer([replace(one, groups={"tag": tag}) for one, tag in rows])
+        visitor = Visitor(service)
+        page = visitor.get("/audit?by=sex&only=tag:+True&lang=de").text
+        assert '<option value="tag: 1">tag: 1</option>' in page
+        assert '<option value="tag: True" selected>tag: True</option>' in page
+        assert '<option value="tag: not stated">tag: keine Angabe</option>' in page
+        for tag, people in (("1", 6), ("True", 3), ("not+stated", 3)):
+            audit = Audit.from_json(visitor.get(f"/audit/download/audit.json?by=sex&only=tag:+{tag}").text)
+            assert int(audit.overall["people"].iloc[0]) == people, tag
+
+
 def test_another_language_asks_the_same(service: Service) -> None:
     page = unescape(Visitor(service).get("/audit?by=job&until=2001-01-31&only=sex:+female&lang=en").text)
     assert 'href="?by=job&until=2001-01-31&only=sex%3A+female&lang=de"' in page

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pandas as pd
-from sqlalchemy import select
+from sqlalchemy import func, select
 from starlette.datastructures import QueryParams
 
-from leastways.audit.groups import FEW_NUMBERS, MOST_GROUPS
+from leastways.audit.groups import group_text, value_groups
 from leastways.errors import plain
 from leastways.schema import Feature
 from leastways.server.engine import reading
 from leastways.server.served import WHICH
+from leastways.server.served_audit import of_one_kind
 from leastways.server.tables import PersonRow
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def columns_of(service: Service) -> tuple[list[str], list[str]]:
 
 
 def group_key(column: str, value: Any) -> str:
-    """Name a group in an address."""
-    return f"{column}: {value}"
+    """Name a group in an address, as the audit does."""
+    return f"{column}: {group_text(value)}"
 
 
 def groups_of(service: Service) -> Groups:
@@ -102,17 +103,22 @@ def groups_of(service: Service) -> Groups:
     Which attributes people were given is known only from what is kept; there are few different sets of them.
     """
     with reading(service.engine) as session:
-        kept = [json.loads(text) for text in session.scalars(select(PersonRow.groups).distinct())]
-    found = [(name, {attributes.get(name) for attributes in kept} - {None}) for name in service.config.groups]
-    pairs = [(name, value) for name, values in found if _are_few(values) for value in sorted(values, key=str)]
-    pairs += [(f.name, plain(value)) for f in service.schema.features if not f.numeric for value in f.values]
+        query = select(PersonRow.groups, func.count()).group_by(PersonRow.groups)
+        counted = [(json.loads(text), people) for text, people in session.execute(query)]
+    names = service.config.groups
+    sent = pd.DataFrame([attributes for attributes, people in counted for _ in range(people)]).reindex(columns=names)
+    taken = of_one_kind(sent, set(names))
+    pairs: list[tuple[str, Any]] = [(name, text) for name in names for text in _groups_by_value(taken[name])]
+    for feature in service.schema.features:
+        if not feature.numeric:
+            missing = [None] if feature.missing else []
+            pairs += [(feature.name, plain(value)) for value in (*feature.values, *missing)]
     return {group_key(*pair): pair for pair in pairs}
 
 
-def _are_few(values: set[Any]) -> bool:
-    """Whether values are groups, and not numbers of which nearly everyone has another."""
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    return len(numbers) <= FEW_NUMBERS and len(values) <= MOST_GROUPS
+def _groups_by_value(column: pd.Series[Any]) -> tuple[str, ...]:
+    """Return the groups of an attribute; none where nobody has a value of it."""
+    return value_groups(column) if column.notna().any() else ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from markupsafe import Markup
 
+from leastways.audit.groups import NOT_STATED
 from leastways.errors import LeastwaysError
 from leastways.report import AUDIT_SHEET, audit_html
 from leastways.server.faults import NotKnown
@@ -23,6 +24,7 @@ from leastways.server.pages.auditing import (
     RecentAudits,
     as_csv,
     columns_of,
+    group_key,
     groups_of,
 )
 from leastways.server.pages.person import SentForm, first
@@ -167,8 +169,9 @@ class AuditorPages:
         words = Words(self.service.schema, texts)
         columns = [(name, _label(words, name), name in question.by) for name in columns_of(self.service)[0]]
         narrow: dict[str, list[tuple[str, str, bool]]] = {}
+        chosen = None if question.only is None else group_key(*question.only)
         for key, (name, value) in groups.items():
-            said = (key, _value(words, name, value), question.only == (name, value))
+            said = (key, _value(words, name, value), key == chosen)
             narrow.setdefault(_label(words, name), []).append(said)
         too_many = len({*request.query_params.getlist("by")} & {name for name, _, _ in columns}) > MOST_COLUMNS
         return self.renderer.page(
@@ -195,7 +198,9 @@ def _label(words: Words, name: str) -> str:
 
 def _value(words: Words, name: str, value: Any) -> str:
     feature = words.schema.by_name.get(name)
-    return str(value) if feature is None else words.value(feature, value)
+    if feature is None:
+        return words.texts("value.missing") if value == NOT_STATED else str(value)
+    return words.value(feature, value)
 
 
 def _has(audit: Audit, name: str) -> bool:
