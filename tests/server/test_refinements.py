@@ -86,6 +86,20 @@ def test_taking_back_what_is_being_looked_for(two_threads: Service, aside: Threa
     assert service.read_by_token(issued.token).id == issued.answer.id
 
 
+def test_what_leaves_nothing_to_look_for_is_said_last_too(two_threads: Service, aside: ThreadPoolExecutor) -> None:
+    service = two_threads
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    held, slow = begin(service, issued, aside)
+    said = {"income": {"locked": True, "ease": "not_said"}}
+    assert service.reword(issued.token, said).id == issued.answer.id
+    held.go.set()
+    with pytest.raises(Overtaken):
+        slow.result(30)
+    service.close()
+    latest = service.read_by_token(issued.token)
+    assert (latest.id, latest.preferences, latest.wishes) == (issued.answer.id, None, said)
+
+
 def test_an_answer_that_is_being_recorded_is_waited_for(
     two_threads: Service, aside: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from leastways.server.engine import writing
 from leastways.server.plan_json import plan_from_text, plan_to_text
 from leastways.server.replay import replay
 from leastways.server.tables import AnswerRow
-from tests.server.shop import BANK, LABELLED, pipeline, serve, states, write_shop
+from tests.server.shop import BANK, LABELLED, counts, pipeline, same, serve, states, write_shop
 
 
 @pytest.fixture
@@ -41,6 +41,24 @@ def test_every_answer_comes_out_the_same(shop: Path, recourse: Recourse, new_dat
             assert (result.differences, result.notes) == ([], [])
         with pytest.raises(NotKnown):
             replay(config, service.engine, "nothing")
+
+
+def test_the_words_of_the_page_change_no_answer(
+    shop: Path, recourse: Recourse, new_database: Callable[[], str]
+) -> None:
+    database = new_database()
+    config = read_config(shop, database=database)
+    said = {"income": {"locked": False, "ease": "hard"}}
+    with serve(shop, recourse, database=database) as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        told = Preferences(editable=["income", "job"], ranges={"job": ["cook"]})
+        for preferences in (None, told):
+            for wishes in (said, {**said, "job": {"locked": True, "ease": "easy"}}, None):
+                answer = service.refine(issued.token, preferences, wishes)
+                assert same(answer, service.read(answer.id))
+                assert (answer.preferences, answer.wishes) == (preferences, wishes)
+                assert replay(config, service.engine, answer.id).same
+        assert counts(service)["answers"] == 2  # one for each thing that was meant
 
 
 def test_recorded_settings_count_not_those_of_today(own_shop: Path, recourse: Recourse) -> None:

@@ -45,7 +45,11 @@ class Rules:
 
 @dataclass(frozen=True)
 class Answer:
-    """A recorded answer. `parent` is the first answer of the same person, None if this is the first."""
+    """A recorded answer. `parent` is the first answer of the same person, None if this is the first.
+
+    `wishes` is what the person said on their page, in the page's own terms: several ways to say it mean the same
+    preferences, and some mean none.
+    """
 
     id: str
     created: datetime
@@ -56,6 +60,7 @@ class Answer:
     parent: str | None
     choice: Choice | None
     rules: Rules
+    wishes: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> str:

@@ -14,7 +14,7 @@ RECORDED = (
     "the state, preferences, reference and audit attributes that were sent",
     "the options, their probabilities and figures, and the status",
     "fingerprints of model, schema and training data, settings, seed and versions",
-    "the option that a person took, or why none fits",
+    "what a person said on their page, and the option that they took, or why none fits",
     "the time of each of these",
 )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -190,9 +191,10 @@ class Service:
         """Return the answer to which this person last said what they would do; None if they have not said so yet."""
         return self.store.chosen(answer.first)
 
-    def refine(self, token: str, preferences: Preferences | None) -> Answer:
+    def refine(self, token: str, preferences: Preferences | None, wishes: Mapping[str, Any] | None = None) -> Answer:
         """Answer the same person anew, with what they want now; recorded beside their first answer.
 
+        `wishes` are the same in the words of the page, plain values that are kept with the answer.
         `Overtaken` means that they have asked for something else before this answer was there, which counts instead;
         `Spent`, that they have been answered as often as `limits.refinements` says, and their latest answer stays.
         """
@@ -202,11 +204,12 @@ class Service:
             self._check_refinement(latest, preferences)
             same = preferences_to_record(preferences) == preferences_to_record(latest.preferences)
             if same and self.is_current(latest):
-                return latest
+                return self._reworded(latest, wishes)
             if self.store.count_answers(latest.first) >= self.config.limits.refinements:
                 raise Spent(f"this person has been answered {self.config.limits.refinements} times already.")
             state, new_id = dict(latest.state), secrets.token_hex(16)
-            ticket.asks = [Ask(new_id, latest.first, state, preferences, latest.reference, asked=asked, seen=latest.id)]
+            ask = Ask(new_id, latest.first, state, preferences, latest.reference, wishes=wishes)
+            ticket.asks = [replace(ask, asked=asked, seen=latest.id)]
             return self._refined(token, ticket)
 
     def _check_refinement(self, latest: Answer, preferences: Preferences | None) -> None:
@@ -226,6 +229,16 @@ class Service:
             self.read_by_token(token)  # raises where the person was erased meanwhile
             raise Overtaken("this person has said something else meanwhile.") from None
         return issued[0].answer
+
+    def reword(self, token: str, wishes: Mapping[str, Any] | None) -> Answer:
+        """Keep what a person says on their page that leaves nothing to look for: their latest answer stays."""
+        with self._newest.ticket(token):
+            return self._reworded(self.read_by_token(token), wishes)
+
+    def _reworded(self, answer: Answer, wishes: Mapping[str, Any] | None) -> Answer:
+        if wishes != answer.wishes:
+            self.store.reword(answer.id, preferences_to_record(answer.preferences, wishes))
+        return replace(answer, wishes=wishes)
 
     def choose(self, answer_id: str, option: int | None, reason: str = "") -> Choice:
         """Record which option a person took, or with None why none fits; replaces what they said before."""

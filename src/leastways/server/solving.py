@@ -39,6 +39,7 @@ class Ask:
     token: str = ""
     asked: datetime | None = None
     seen: str | None = None
+    wishes: Mapping[str, Any] | None = None
 
 
 def origin_settings(recourse: Recourse, distill: int) -> str:
@@ -123,12 +124,13 @@ class Solver:
         """Return an answer as it is handed out, and as it is recorded."""
         created, rules = ask.asked or now(), self._origin.rules
         parent = None if ask.id == ask.person_id else ask.person_id
-        answer = Answer(ask.id, created, ask.reference, ask.state, ask.preferences, plan, parent, None, rules)
+        said = ask.preferences
+        answer = Answer(ask.id, created, ask.reference, ask.state, said, plan, parent, None, rules, ask.wishes)
         new = NewAnswer(
             id=ask.id,
             person_id=ask.person_id,
             created=created,
-            preferences=preferences_to_record(ask.preferences),
+            preferences=preferences_to_record(said, ask.wishes),
             status=plan.status,
             plan=plan_to_text(plan),
             person=ask.person,

@@ -29,7 +29,7 @@ from leastways.server.tables import (
     PersonRow,
     WaitingRow,
 )
-from leastways.server.wishes_json import preferences_of_record
+from leastways.server.wishes_json import preferences_of_record, wishes_of_record
 
 _ERASED_AT_ONCE = 500
 
@@ -195,6 +195,11 @@ class Store:
                 if attempt == 2:
                     raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.") from None
 
+    def reword(self, answer_id: str, preferences: str | None) -> None:
+        """Record the same preferences of an answer in other words."""
+        with writing(self.engine) as session:
+            session.execute(update(AnswerRow).where(AnswerRow.id == answer_id).values(preferences=preferences))
+
     def erase_families(self, answer_ids: Iterable[str]) -> int:
         """Erase people, each by any of their answers; returns how many were erased."""
         erased = 0
@@ -255,6 +260,7 @@ def as_answer(answer: AnswerRow, person: PersonRow, origin: OriginRow, choice: C
         parent=None if answer.id == person.id else person.id,
         choice=None if choice is None else Choice(choice.option, choice.reason, choice.created),
         rules=rules_of(origin.schema_print, origin.model_print, origin.settings),
+        wishes=wishes_of_record(answer.preferences),
     )
 
 

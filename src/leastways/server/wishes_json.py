@@ -17,6 +17,7 @@ from leastways.server.inputs import is_finite, type_of
 from leastways.server.plan_json import canonical
 
 PARTS = ("editable", "scores", "alpha", "ranges", "costs")
+_PAGE = "page"  # what is kept beside the preferences
 
 
 def preferences_from_json(data: object, schema: Schema) -> Preferences | None:
@@ -176,17 +177,26 @@ def preferences_of_record(text: str | None) -> Preferences | None:
     data = json.loads(text)
     ranges = {name: tuple(value) if kind == "range" else value for name, (kind, value) in data["ranges"].items()}
     costs = {name: dict(pairs) for name, pairs in data["costs"].items()}
-    return Preferences(data["editable"], data["scores"], data["alpha"], ranges, costs)
+    said = Preferences(data["editable"], data["scores"], data["alpha"], ranges, costs)
+    return None if _PAGE in data and said == Preferences() else said
 
 
-def preferences_to_record(said: Preferences | None) -> str | None:
-    """Write preferences as one line that comes back equal without the schema."""
-    if said is None:
+def wishes_of_record(text: str | None) -> dict[str, Any] | None:
+    """Read what a person said on their page, as they said it; None where they said nothing there."""
+    wishes: dict[str, Any] | None = None if text is None else json.loads(text).get(_PAGE)
+    return wishes
+
+
+def preferences_to_record(said: Preferences | None, wishes: Mapping[str, Any] | None = None) -> str | None:
+    """Write preferences as one line that comes back equal without the schema; beside them the wishes of the page."""
+    if said is None and not wishes:
         return None
-    plain = preferences_to_json(said) or {}
+    told = Preferences() if said is None else said
+    plain = preferences_to_json(told) or {}
     ranges = {
-        name: ["list" if range_of(said.ranges[name]) is None else "range", value]
+        name: ["list" if range_of(told.ranges[name]) is None else "range", value]
         for name, value in plain.get("ranges", {}).items()
     }
     parts = {part: plain.get(part) for part in ("editable", "scores", "alpha")}
-    return canonical({**parts, "ranges": ranges, "costs": plain.get("costs", {})})
+    page = {_PAGE: wishes} if wishes else {}
+    return canonical({**parts, "ranges": ranges, "costs": plain.get("costs", {}), **page})

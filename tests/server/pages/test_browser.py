@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,17 @@ def recorded(site: Site, answer_id: str) -> tuple[int | None, str]:
         ).one()
     engine.dispose()
     return row[0], row[1]
+
+
+def test_answers_all_the_same_are_there_after_coming_back(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}")
+    for slider in page.locator("input[type=range]").all():
+        followed(page, partial(slider.fill, "3"))
+    page = visit(f"/p/{one.token}")  # another browser, the next day
+    sliders = page.locator("input[type=range]")
+    assert sliders.evaluate_all("all => all.map(one => one.value)") == ["3"] * sliders.count()
+    assert page.locator(".card").count() >= 1
 
 
 def test_everything_locked_and_starting_over(visit: Open, site: Site) -> None:

@@ -152,6 +152,50 @@ def test_what_was_said_is_there_again(service: Service, visitor: Visitor, issued
     assert service.read_by_token(issued.token).preferences is None
 
 
+def sliders(page: str) -> dict[str, str]:
+    return dict(re.findall(r'name="(f\d+)-ease"[^>]* value="(\d)"', page))
+
+
+def locks(page: str) -> set[str]:
+    return set(re.findall(r'name="(f\d+)-lock" value="1" checked', page))
+
+
+def test_answers_all_the_same_are_there_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path, before = f"/p/{issued.token}", service.read_by_token(issued.token)
+    places = list(sliders(visitor.get(path).text))
+    assert visitor.send(path, {f"{one}-ease": "3" for one in places}).status_code == 303
+    assert sliders(visitor.get(path).text) == dict.fromkeys(places, "3")
+    after = service.read_by_token(issued.token)
+    assert (after.id, after.preferences, after.plan.options) == (before.id, None, before.plan.options)
+    form = {f"{one}-lock": "1" for one in places[2:]} | {f"{one}-ease": "1" for one in places[:2]}
+    assert visitor.send(path, form | {f"{places[-1]}-ease": "5"}).status_code == 303
+    page = visitor.get(path).text
+    unsaid = dict.fromkeys(places[2:-1], "2")
+    assert sliders(page) == {places[0]: "1", places[1]: "1", **unsaid, places[-1]: "5"}
+    assert locks(page) == set(places[2:])
+    assert visitor.send(path, {"fresh": "1"}).status_code == 303
+    page = visitor.get(path).text
+    assert (set(sliders(page).values()), locks(page)) == ({"2"}, set())
+
+
+def test_that_everything_is_locked_is_there_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+    path = f"/p/{issued.token}"
+    visitor.send(path, {place(service, "savings", "ease"): "0"})
+    told = service.read_by_token(issued.token).preferences
+    places = list(sliders(visitor.get(path).text))
+    visitor.send(path, {f"{one}-lock": "1" for one in places})
+    page = visitor.get(path).text
+    assert "Everything is locked" in page
+    assert "not kept" not in page
+    assert changed_features(page) == set()
+    assert locks(page) == set(places)
+    assert service.read_by_token(issued.token).preferences == told  # by which the last options were found
+    visitor.send(path, {f"{one}-lock": "1" for one in places[1:]})
+    page = visitor.get(path).text
+    assert "Everything is locked" not in page
+    assert locks(page) == set(places[1:])
+
+
 def test_everything_locked_is_said_plainly_and_stores_nothing(
     service: Service, visitor: Visitor, issued: Issued
 ) -> None:

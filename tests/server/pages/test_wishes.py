@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -18,10 +19,12 @@ from leastways.server.pages.wishes import (
     Wishes,
     changeable,
     from_preferences,
+    from_record,
     possible,
     reachable,
     read_form,
     to_preferences,
+    to_record,
 )
 
 CREDIT = lw.datasets.load_credit(n=400)
@@ -172,6 +175,21 @@ def test_who_comes_back_finds_what_they_said(wishes: Wishes) -> None:
             assert back.of(name).ease == wishes.of(name).ease
         mine, kept = wishes.of(name), back.of(name)
         assert (mine.low, mine.high, mine.accepted) == (kept.low, kept.high, kept.accepted)
+
+
+@given(wishes=any_wishes())
+def test_what_is_kept_is_what_was_said(wishes: Wishes) -> None:
+    kept = json.loads(json.dumps(to_record(wishes)))
+    if kept is None:
+        assert wishes.empty
+        return
+    back = from_record(kept)
+    assert all(back.of(name) == wishes.of(name) for name in OPEN)
+    assert to_record(back) == kept
+
+
+def test_words_of_another_release_count_as_not_said() -> None:
+    assert from_record({"savings": {"locked": True, "ease": "so so"}}).of("savings") == Wish(locked=True)
 
 
 def test_preferences_from_elsewhere_are_read_as_nearly_as_can_be() -> None:

@@ -16,7 +16,16 @@ from leastways.server.pages import csrf
 from leastways.server.pages.fields import ease_words, fields
 from leastways.server.pages.rendering import Renderer, faults_told, see_other
 from leastways.server.pages.view import Said, Told, person_view
-from leastways.server.pages.wishes import Problem, Wishes, changeable, from_preferences, read_form, to_preferences
+from leastways.server.pages.wishes import (
+    Problem,
+    Wishes,
+    changeable,
+    from_preferences,
+    from_record,
+    read_form,
+    to_preferences,
+    to_record,
+)
 
 if TYPE_CHECKING:
     from leastways.server.service import Service
@@ -65,7 +74,9 @@ class PersonPages:
         answer = self.service.read_by_token(token)
         if not self.service.has_current_schema(answer):
             return self._other_form(request, token, answer)
-        return self._page(request, token, answer, self._wishes(answer))
+        wishes = self._wishes(answer)
+        all_closed = answer.wishes is not None and self.service.is_current(answer) and self._all_closed(answer, wishes)
+        return self._page(request, token, answer, wishes, all_closed=all_closed)
 
     def answer(self, token: str, request: Request, form: SentForm) -> Response:
         """Find options for what the person says now. A script asks for the options alone, a plain form for the page."""
@@ -82,10 +93,12 @@ class PersonPages:
         if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
             status = 200 if _wants_options_only(request) else 422
             return self._page(request, token, answer, wishes, status=status, problems=problems, sent=form)
-        if not wishes.open(feature.name for feature in changeable(schema, state)):
+        if self._all_closed(answer, wishes):  # nothing to look for
+            answer = self.service.reword(token, to_record(wishes))
             return self._page(request, token, answer, wishes, all_closed=True)
+        told = to_preferences(schema, state, wishes, answer.preferences)
         try:
-            answer = self.service.refine(token, to_preferences(schema, state, wishes, answer.preferences))
+            answer = self.service.refine(token, told, to_record(wishes))
         except InputRefused:  # nothing our form can send; whoever made it up learns no more than this
             return self.renderer.message(request, "bad", 422, back=_here(token))
         except (Overtaken, Spent) as why:
@@ -113,9 +126,9 @@ class PersonPages:
 
     def _look_again(self, request: Request, token: str, answer: Answer) -> Response:
         """Find options by the rules of today, for what the person said before if that still means something."""
-        kept = answer.preferences if self.service.has_current_schema(answer) else None
+        kept = (answer.preferences, answer.wishes) if self.service.has_current_schema(answer) else (None, None)
         try:
-            self.service.refine(token, kept)
+            self.service.refine(token, *kept)
         except InputRefused:
             return self._other_form(request, token, answer)
         except (Overtaken, Spent) as why:
@@ -156,7 +169,13 @@ class PersonPages:
         return self.renderer.message(request, "expired", 403, back=_here(token))
 
     def _wishes(self, answer: Answer) -> Wishes:
+        """Return what the person said, or what was said for them when they applied."""
+        if answer.wishes is not None:
+            return from_record(answer.wishes)
         return from_preferences(self.service.schema, answer.state, answer.preferences)
+
+    def _all_closed(self, answer: Answer, wishes: Wishes) -> bool:
+        return not wishes.open(feature.name for feature in changeable(self.service.schema, answer.state))
 
     def _said(self, answer: Answer) -> Said | None:
         """Return what the person last said they would do, be it to these options or to earlier ones."""

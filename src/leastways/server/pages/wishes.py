@@ -6,7 +6,10 @@ easier answer never makes a score smaller. "Not said" weighs 1, a step towards e
 that are all the same do not say which change is easier than which: then no scores are given, and they are drawn.
 
 The weights are powers of the square root of 2 with the exponents of `_EXPONENTS`. No two differences between these are
-the same, so the answers can be read off the recorded scores, and a person who comes back finds what they said.
+the same, so the answers can be read off scores.
+
+Much of what can be said means the same preferences, and some of it none. So that a person who comes back finds what
+they said, it is kept as they said it, beside the preferences.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from leastways.costs import Preferences
+from leastways.errors import plain
 from leastways.plans.wording import differs
 from leastways.schema import Feature, Schema
 from leastways.schema.grids import is_missing
@@ -199,6 +203,28 @@ def to_preferences(
     return None if said == Preferences() else said
 
 
+def to_record(wishes: Wishes) -> dict[str, Any] | None:
+    """Return what was said as plain values, to be kept; None where nothing was."""
+    return {name: _plain_wish(wish) for name, wish in wishes.said.items() if wish != Wish()} or None
+
+
+def _plain_wish(wish: Wish) -> dict[str, Any]:
+    accepted = None if wish.accepted is None else [plain(value) for value in wish.accepted]
+    said = {"locked": wish.locked, "ease": EASE[wish.ease], "low": wish.low, "high": wish.high, "accepted": accepted}
+    return {part: value for part, value in said.items() if value is not None}
+
+
+def from_record(kept: Mapping[str, Any]) -> Wishes:
+    """Return the wishes that were kept."""
+    return Wishes({name: _wish_of(said) for name, said in kept.items()})
+
+
+def _wish_of(said: Mapping[str, Any]) -> Wish:
+    accepted = said.get("accepted")
+    ease = EASE.index(said["ease"]) if said["ease"] in EASE else NOT_SAID  # of a release that had other words
+    return Wish(said["locked"], ease, said.get("low"), said.get("high"), None if accepted is None else tuple(accepted))
+
+
 def _scores(answers: Sequence[tuple[str, int]]) -> dict[str, float] | None:
     if len({ease for _, ease in answers}) < 2:
         return None
@@ -221,7 +247,7 @@ def _accepted(wish: Wish) -> Any:
 
 
 def from_preferences(schema: Schema, state: Mapping[str, Any], preferences: Preferences | None) -> Wishes:
-    """Return the wishes that mean these preferences, so that a person finds what they said when they come back.
+    """Return wishes that mean these preferences, for whoever has not said anything on the page yet.
 
     A lock stands for all that is not editable. Preferences from elsewhere than the page are read as nearly as can be.
     """
