@@ -95,6 +95,28 @@ def test_a_full_disk(lite: Service, full_disk: Callable[[bool], None]) -> None:
     assert all(client.get(f"/v1/recourse/{one}").status_code == 200 for one in accepted)
 
 
+def test_health_tells_of_a_full_disk_and_of_its_end(lite: Service, full_disk: Callable[[bool], None]) -> None:
+    client, begun = Client(lite), []
+    event.listen(lite.engine, "before_cursor_execute", lambda c, cursor, said, *rest: begun.append(said.split()[0]))
+    assert client.get("/health").status_code == 200
+    assert "INSERT" not in begun  # nothing failed: it only reads
+    full_disk(True)
+    for _ in range(40):  # what room there is in the last pages is used first
+        if client.apply({"state": states(1)[0]}).status_code == 503:
+            break
+    for _ in range(3):
+        down(client, "GET", "/health")
+    people = counts(lite)["people"]
+    full_disk(False)
+    assert client.get("/health").status_code == 200  # by itself: no caller has to try first
+    begun.clear()
+    assert client.get("/health").status_code == 200
+    assert "INSERT" not in begun
+    assert counts(lite)["people"] == people
+    with lite.engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM origins")).scalar_one() == 1
+
+
 def test_a_postgresql_that_only_reads(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
     """As one that took over from a lost one may for a while."""
     database = cluster.database()
@@ -107,7 +129,7 @@ def test_a_postgresql_that_only_reads(shop: Path, recourse: Recourse, cluster: C
             service.engine.dispose()
             answer = client.apply({"state": states(1)[0]})
             assert answer.status_code == status, answer.text
-            assert client.get("/health").status_code == 200
+            assert client.get("/health").status_code == status
 
 
 def test_a_file_that_is_no_database(shop: Path, recourse: Recourse, tmp_path: Path) -> None:

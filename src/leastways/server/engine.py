@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
@@ -28,6 +29,7 @@ _ALIVE = {
     "tcp_user_timeout": 2000 * _BUSY_SECONDS,
 }
 _WRITES = "leastways_writes"  # an execution option: this transaction is going to write
+_suspect: WeakSet[Engine] = WeakSet()  # databases in which a write failed, and no trial has succeeded since
 
 
 def open_engine(url: str) -> Engine:
@@ -116,8 +118,23 @@ def reading(engine: Engine) -> Iterator[Session]:
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
     """Open a session whose work is committed at the end, whole or not at all."""
-    with database_errors(), Session(for_writing(engine)) as session, session.begin():
-        yield session
+    try:
+        with database_errors(), Session(for_writing(engine)) as session, session.begin():
+            yield session
+    except StoreDown:
+        _suspect.add(engine)
+        raise
+
+
+def try_writing(engine: Engine, trial: Callable[[Session], None]) -> None:
+    """Make a trial where a write failed before, until one succeeds; `StoreDown` where it fails too.
+
+    A disk that is full, or a server that only reads, shows in no other way. Where all is well nothing is written.
+    """
+    if engine in _suspect:
+        with writing(engine) as session:
+            trial(session)
+        _suspect.discard(engine)
 
 
 def for_writing(engine: Engine) -> Engine:

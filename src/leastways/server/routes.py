@@ -56,7 +56,7 @@ def add_open_routes(app: FastAPI, service: Service) -> None:
     @app.get("/health", response_model=HealthOut, tags=["health"], responses=documented(400, 429, 500, 503))
     def health() -> dict[str, Any]:
         """Say whether the service works, its database included."""
-        service.jobs.unfinished()
+        service.store.check()
         return {"status": "ok", "version": __version__, "waiting": service.waiting}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
-from leastways.server.engine import forget_erased, reading, writing
+from leastways.server.engine import forget_erased, reading, try_writing, writing
 from leastways.server.faults import NotKnown, NotReady, Stuck
 from leastways.server.origin import Origin, rules_of
 from leastways.server.plan_json import plan_from_text
@@ -32,6 +33,7 @@ from leastways.server.tables import (
 from leastways.server.wishes_json import preferences_of_record, wishes_of_record
 
 _ERASED_AT_ONCE = 500
+_TRIAL_BYTES = 50_000
 
 log = logging.getLogger("leastways.server")
 
@@ -80,6 +82,12 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+
+    def check(self) -> None:
+        """Raise `StoreDown` where the database cannot be read, or answers could not be recorded and still cannot."""
+        with reading(self.engine) as session:
+            session.scalar(select(func.count()).select_from(JobRow))
+        try_writing(self.engine, _trial)
 
     def keep_origin(self, origin: Origin) -> None:
         """Record by what answers are made, once."""
@@ -244,6 +252,16 @@ class Store:
         with reading(self.engine) as session:
             query = select(ErasureRow.why, func.sum(ErasureRow.people)).group_by(ErasureRow.why)
             return {why: int(count) for why, count in session.execute(query)}
+
+
+def _trial(session: Session) -> None:
+    """Write as much as a few answers take, and take it back: nothing of it is ever seen."""
+    name = f"trial {secrets.token_hex(16)}"
+    empty = dict.fromkeys(("version", "schema_print", "model_print", "data_print", "libraries"), "")
+    # by chance, or PostgreSQL would press it into nothing
+    row = {"id": name, "created": now(), "settings": secrets.token_hex(_TRIAL_BYTES // 2), **empty}
+    session.execute(insert(OriginRow), [row])
+    session.execute(delete(OriginRow).where(OriginRow.id == name))
 
 
 def as_answer(answer: AnswerRow, person: PersonRow, origin: OriginRow, choice: ChoiceRow | None) -> Answer:
