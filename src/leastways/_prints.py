@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 from leastways.errors import plain
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_UNSTEADY = re.compile(rf"{_ADDRESS.pattern}|[{{]")  # addresses, and sets, which have another order in each process
 _SHOWN = str | int | float | None  # what a text of settings shows as it is
 _DIGITS = 12  # of a print that stands for settings which cannot be shown
 
@@ -24,13 +26,17 @@ def value_print(value: Any) -> str:
 
 
 def setting_text(value: Any) -> str:
-    """Return a setting as plans name it: as it describes itself, or its class and what it holds."""
-    if not _is_mute(value):
-        return _ADDRESS.sub("", repr(value))
+    """Return a setting as plans name it: as it describes itself, if that is the same in every process.
+
+    Else by its class and what it holds, or a print of that.
+    """
+    text = repr(value)
+    if not _UNSTEADY.search(text):
+        return text
     held = _held(value)
-    if all(isinstance(plain(item), _SHOWN) for item in held.values()):
+    if _is_mute(value) and all(isinstance(plain(item), _SHOWN) for item in held.values()):
         return f"{type(value).__qualname__}({', '.join(f'{name}={plain(item)!r}' for name, item in held.items())})"
-    return f"{type(value).__qualname__}({value_print(held)[:_DIGITS]})"
+    return f"{type(value).__qualname__}({value_print(value)[:_DIGITS]})"
 
 
 def _print_of(value: Any, within: tuple[int, ...]) -> str:
@@ -49,8 +55,15 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
     if isinstance(value, np.ndarray) and value.dtype != object:
         yield f"{value.dtype.str}{value.shape}".encode()
         yield np.ascontiguousarray(value).tobytes()
-    elif isinstance(value, pd.DataFrame):
-        yield from _pieces([value.index.tolist(), value.columns.tolist(), value.to_numpy().tolist()], inner)
+    elif isinstance(value, pd.DataFrame | pd.Series | pd.Index):
+        yield from _pieces_of_table(value, inner)
+    elif isinstance(value, FunctionType):
+        yield f"{value.__module__}.{value.__qualname__}".encode()
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        yield from _pieces([value.__code__, value.__defaults__, value.__kwdefaults__, cells], inner)
+    elif isinstance(value, CodeType):
+        yield value.co_code
+        yield from _pieces([value.co_names, value.co_consts], inner)
     elif is_dataclass(value):
         for field in fields(value):
             yield field.name.encode()
@@ -64,11 +77,22 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
             yield from _pieces(item, inner)
     elif isinstance(value, set | frozenset):
         yield "".join(sorted(_print_of(item, inner) for item in value)).encode()
-    elif _is_mute(value):
-        yield from _pieces(_held(value), inner)
     else:
         text = repr(plain(value))
-        yield (text if isinstance(value, str) else _ADDRESS.sub("", text)).encode() + b";"
+        if isinstance(value, str) or not _ADDRESS.search(text):
+            yield text.encode() + b";"
+        else:
+            yield from _pieces(_held(value), inner)
+
+
+def _pieces_of_table(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
+    """Yield what makes up a table of pandas; a large one may be printed often."""
+    if isinstance(value, pd.DataFrame):
+        yield from _pieces([value.columns.tolist(), [str(dtype) for dtype in value.dtypes]], within)
+    try:
+        yield pd.util.hash_pandas_object(value).to_numpy().tobytes()
+    except TypeError:  # lists and the like in its cells
+        yield from _pieces([value.to_numpy().tolist(), getattr(value, "index", [])], within)
 
 
 def _is_mute(value: Any) -> bool:
@@ -78,4 +102,11 @@ def _is_mute(value: Any) -> bool:
 
 
 def _held(value: Any) -> dict[str, Any]:
-    return dict(getattr(value, "__dict__", {}))
+    """Return the attributes of an object, wherever it keeps them."""
+    slots = [name for kind in type(value).__mro__ for name in _names(getattr(kind, "__slots__", ()))]
+    return {name: getattr(value, name) for name in slots if hasattr(value, name)} | dict(getattr(value, "__dict__", {}))
+
+
+def _names(slots: str | Iterable[str]) -> list[str]:
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if not name.startswith("__")]

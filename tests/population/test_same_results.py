@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastways as lw
-from leastways._prints import value_print
+from leastways._prints import setting_text, value_print
 from leastways.errors import SettingError
 from leastways.population import driver, read_plans, worker
 from leastways.population.crews import Threads
@@ -316,6 +316,46 @@ def test_prints_do_not_depend_on_the_process() -> None:
     itself.inner, alike.inner = itself, alike
     assert value_print(itself) == value_print(alike) != value_print(Mine())
     assert value_print("<Mine at 0x1f>") != value_print("<Mine at 0x2f>")
+    table = pd.DataFrame({"a": [1, 2], "b": [["x"], ["y"]]})
+    for frame in (table, table[["a"]]):
+        assert value_print(frame) == value_print(frame.copy()) != value_print(frame.assign(a=[1, 3]))
+
+
+@dataclass
+class Holds:
+    """A searcher that says what it holds, which does not."""
+
+    inner: Any
+
+
+class Slotted:
+    """Keeps what it has where `vars` does not look."""
+
+    __slots__ = ("depth",)
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+
+
+def deep(depth: int) -> Any:
+    return lambda: depth
+
+
+def test_searchers_that_differ_in_what_they_hold_are_told_apart() -> None:
+    for one, same, other in (
+        (Holds(Mine(1)), Holds(Mine(1)), Holds(Mine(2))),
+        (Slotted(1), Slotted(1), Slotted(2)),
+        (Holds(Slotted(1)), Holds(Slotted(1)), Holds(Slotted(2))),
+        (Holds(deep(1)), Holds(deep(1)), Holds(deep(2))),
+        (Holds({"a", "b"}), Holds({"b", "a"}), Holds({"a", "c"})),
+        (Holds(lambda: 1), Holds(lambda: 1), Holds(lambda: 2)),
+    ):
+        assert "0x" not in setting_text(one)
+        assert setting_text(one) != setting_text(other)
+        assert (setting_text(one) == setting_text(same)) == (
+            same.inner is not deep if isinstance(same, Holds) else True
+        )
+    assert setting_text(lw.COLS()) == repr(lw.COLS())
 
 
 def test_an_executor_of_ones_own(source: Path, unbroken: Path, tmp_path: Path) -> None:
