@@ -69,7 +69,7 @@ def collect_cells(cells: Iterable[Cell], store: Store) -> list[dict[str, Any]]:
 
 def _judged_by(cell: Cell) -> tuple[Any, ...]:
     """Return what the people and hidden functions of a cell come from, but for how many people there are."""
-    return cell.data, cell.model, cell.rows, cell.seed, cell.person_alpha
+    return cell.data, cell.model, cell.rows, cell.seed, cell.person_alpha, cell.design
 
 
 def _oracle_on(rows: pd.DataFrame, oracles: Sequence[pd.DataFrame]) -> float | None:

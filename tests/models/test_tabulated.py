@@ -295,3 +295,21 @@ def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: i
         alone = shortcut.people(encoded.take(np.array([place])))
         assert alone is not None
         assert alone.held[0] == together.held[place]
+
+
+def test_options_that_the_encoder_refuses_do_not_spoil_others() -> None:
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        if forbidden and (frame["debt"] == 7).any():
+            raise ValueError("not seven")
+        return frame.to_numpy(dtype=np.float64)
+
+    forbidden = False
+    people = NUMERIC.encode(PEOPLE[NUMBERS])
+    table = Shortcut.find(Halves(encode), NUMERIC).people(people)
+    assert table is not None
+    forbidden = True
+    who = np.arange(len(PEOPLE))
+    codes = people.codes.copy()
+    codes[:, 2] = np.where(who % 5 == 2, 7, 3) - NUMERIC.features[2].values[0]
+    frame = NUMERIC.decode(codes, people, who)
+    assert np.array_equal(table.differs(codes, who, frame), frame["debt"] == 7)

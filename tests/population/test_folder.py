@@ -307,6 +307,10 @@ def test_a_damaged_manifest(source: Path, unbroken: Path, tmp_path: Path) -> Non
 def test_plans_of_a_run_that_is_not_finished(unbroken: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not finished"):
         read_plans(cut_short(unbroken, tmp_path / "out"))
+    with pytest.raises(DataError, match="there is nobody with the label 1180591620717411303424"):
+        read_plans(unbroken, people=[2**70])
+    with pytest.raises(DataError, match="people must be labels"):
+        read_plans(unbroken, people=[[1, 2]])
     with pytest.raises(DataError, match="there is nobody with the label 'nobody'"):
         read_plans(unbroken, ["nobody"])
     with pytest.raises(DataError, match="there is nobody with the label 'nobody', 'p99', 7 in the run"):

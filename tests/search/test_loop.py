@@ -251,6 +251,15 @@ def test_a_searcher_that_writes_into_the_answers_forges_nothing() -> None:
     np.testing.assert_array_equal(given.misses.codes, right.misses.codes)
 
 
+def test_codes_of_no_state_have_no_cost() -> None:
+    world = make_world(5, n=10)
+    problem, _ = make_problem(world, world.refused())
+    start = problem.samples.tables.start[0]
+    for codes in (start[1:], start + 9999, start - 9999):
+        with pytest.raises(SettingError, match="codes must be"):
+            problem.costs(0, codes)
+
+
 def test_a_problem_says_what_a_state_costs_without_the_model() -> None:
     world = make_world(5, n=40, rules=False)
     problem, _ = make_problem(world, world.refused())

@@ -80,38 +80,19 @@ class Tabulated:
 
     def _look_at(self, people: Encoded) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
         """Return people as they are, encoded, [P, D]; whom the table holds for, [P]; and why not for another."""
-        P, D = len(people), len(self.columns.constant)
-        codes = _rows_of_each(self.schema, people)
-        encoded = np.zeros((*codes.shape[:2], D), self.columns.shape.dtype)
-        trouble = self._encode(people, codes, slice(0, P), encoded)
-        own = np.ascontiguousarray(encoded[:, 0])
-        who = np.repeat(np.arange(P), codes.shape[1])
-        mine = self.columns.gather(codes.reshape(len(who), -1), who, people.inserted_at, own, "C")
-        apart = (bits(mine) != bits(encoded).reshape(mine.shape)).reshape(P, -1).any(axis=1)
-        untame = ~tame(encoded).all(axis=(1, 2))
+        P, F = people.shape
+        codes = _rows_of_each(self.schema, people).reshape(-1, F)
+        who = np.repeat(np.arange(P), 1 + _ROWS_EACH)
+        frame = self.schema.decode(codes, people, who)
+        encoded, trouble = _encoded(self.columns, self.split.encode, frame, 1 + _ROWS_EACH)
+        own = np.ascontiguousarray(encoded[:: 1 + _ROWS_EACH])
+        mine = self.columns.gather(codes, who, people.inserted_at, own, "C")
+        apart = (bits(mine) != bits(encoded)).reshape(P, -1).any(axis=1)
+        untame = ~tame(encoded).reshape(P, -1).all(axis=1)
         held = ~apart & ~untame
         held[list(trouble)] = False
         reasons = [*trouble.values(), *([UNTAME] if untame.any() else []), *([_APART] if apart.any() else [])]
         return own, held, reasons[0] if reasons else ""
-
-    def _encode(self, people: Encoded, codes: NDArray[np.int32], some: slice, out: NDArray[Any]) -> dict[int, str]:
-        """Encode the rows `codes` [P, R, F] of some people into `out` [P, R, D]; return for whom that fails, and why.
-
-        Where it fails for several, it is tried again for each half of them: often one row is at fault.
-        """
-        wanted = np.arange(some.start, some.stop)
-        who = np.repeat(wanted, codes.shape[1])
-        frame = self.schema.decode(codes[some].reshape(len(who), -1), people, who)
-        try:
-            out[some] = self.columns.shape.rows(self.split.encode(lend(frame))).reshape(out[some].shape)
-        except Exception as error:
-            if len(wanted) == 1:
-                known = isinstance(error, NotColumnWise)
-                return {some.start: str(error) if known else f"{type(error).__name__} from the encoder: {error}"}
-            half = some.start + len(wanted) // 2
-            first = self._encode(people, codes, slice(some.start, half), out)
-            return first | self._encode(people, codes, slice(half, some.stop), out)
-        return {}
 
 
 @dataclass(frozen=True)
@@ -134,11 +115,10 @@ class TabulatedPeople:
     def differs(self, codes: NDArray[np.int32], who: NDArray[np.int64], frame: pd.DataFrame) -> NDArray[np.bool_]:
         """Say of which rows the encoder makes something else than the table; `frame` holds the rows themselves."""
         mine = self.columns.gather(codes, who, self.inserted_at, self.own, "C")
-        try:
-            encoded = self.columns.shape.checked(self.encode(lend(frame)))
-        except Exception:  # it did not raise when the table was made, so none of these rows can be relied on
-            return np.ones(len(codes), np.bool_)
-        return np.asarray((bits(mine) != bits(encoded)).any(axis=1))
+        encoded, trouble = _encoded(self.columns, self.encode, frame, 1)
+        differs = (bits(mine) != bits(encoded)).any(axis=1)
+        differs[list(trouble)] = True  # the encoder did not fail when the table was made: they cannot be relied on
+        return np.asarray(differs)
 
     def take(self, rows: NDArray[np.intp]) -> TabulatedPeople:
         """Return some of the people."""
@@ -164,6 +144,32 @@ def encoder_table(split: Split, schema: Schema) -> Columns:
     except Exception as error:  # the plain path meets it too if it matters, and reports it in its own words
         raise NotColumnWise(f"the encoder raised {type(error).__name__}: {error}") from error
     return columns
+
+
+def _encoded(
+    columns: Columns, encode: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, together: int
+) -> tuple[NDArray[Any], dict[int, str]]:
+    """Return rows as the encoder makes them, [R, D]; and for which of them it fails, and why.
+
+    Rows go by so many `together`. Where the encoder fails it is tried again with each half of them: often one is at
+    fault, and the others must not depend on it.
+    """
+    out = np.zeros((len(frame), len(columns.constant)), columns.shape.dtype)
+    trouble: dict[int, str] = {}
+    parts = [(0, len(frame) // together)]
+    while parts:
+        first, last = parts.pop()
+        rows = slice(first * together, last * together)
+        try:
+            out[rows] = columns.shape.rows(encode(lend(frame.iloc[rows].reset_index(drop=True))))
+        except Exception as error:
+            if last - first > 1:
+                half = (first + last) // 2
+                parts += [(half, last), (first, half)]
+            else:
+                known = isinstance(error, NotColumnWise)
+                trouble[first] = str(error) if known else f"{type(error).__name__} from the encoder: {error}"
+    return out, trouble
 
 
 def _holds(columns: Columns, split: Split, codes: NDArray[np.int32], frame: pd.DataFrame) -> bool:

@@ -44,8 +44,8 @@ def read_plans(
     random_state
         Seed of the draw.
     repeated
-        Where labels are missing or occur twice among those read: "error", or "row", to name people by their places in
-        the input instead.
+        Where labels occur twice among those read: "error", or "row", to name people by their places in the input
+        instead (also where some have no label).
     """
     check_choice("repeated", repeated, ("error", "row"))
     if people is not None and sample is not None:
@@ -99,7 +99,7 @@ def _parts(folder: Path, labels: list[Any] | None, drawn: NDArray[np.int64] | No
     manifest = whole_manifest(folder)
     if not manifest["finished"]:
         raise DataError(f"the run in {str(folder)!r} is not finished; continue it with --resume (resume=True).")
-    found, missing = 0, {} if labels is None else dict.fromkeys(labels)
+    found, missing = 0, {} if labels is None else _each_once(labels)
     for part in manifest["parts"]:
         people = _table(folder, part["files"]["people"])
         if labels is not None:
@@ -125,6 +125,13 @@ def _parts(folder: Path, labels: list[Any] | None, drawn: NDArray[np.int64] | No
         raise DataError(f"there is nobody{named} in the run in {str(folder)!r}.")
 
 
+def _each_once(labels: list[Any]) -> dict[Any, None]:
+    try:
+        return dict.fromkeys(labels)
+    except TypeError:
+        raise DataError(f"people must be labels, such as 3004 or 'a-17', not {labels!r:.200}.") from None
+
+
 def _table(folder: Path, file: Mapping[str, Any]) -> Any:
     """Read a file of a part, if it is as it was written."""
     pa = arrow()
@@ -147,7 +154,7 @@ def _as_labels(labels: Iterable[Any], kind: Any) -> dict[Any, Any]:
     pa = arrow()
     known = {}
     for label in labels:
-        with suppress(pa.ArrowException):  # then nobody is called that
+        with suppress(pa.ArrowException, OverflowError):  # then nobody is called that
             known[label] = pa.scalar(label).cast(kind).as_py()
     return known
 

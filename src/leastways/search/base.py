@@ -71,10 +71,13 @@ class Problem:
     def costs(self, person: int, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return what a state (codes [F]) counts in the objective of a person, under each sampled cost function, [M].
 
-        It is `unserved` where the person would not, or may not, go there: the model is not needed to know.
+        It is `unserved` where the person would not go there: neither the model nor the schema's rules are looked at.
         """
+        used = self.samples.tables.used[person]
+        if np.shape(codes) != used.shape or not ((np.asarray(codes) >= 0) & (np.asarray(codes) < used)).all():
+            raise SettingError(f"codes must be {len(used)} whole numbers from 0 up to {used - 1}, not {codes!r:.200}.")
         out = np.empty(self.samples.n_samples)
-        objective_costs(self.samples.tables, person, codes, out)
+        objective_costs(self.samples.tables, person, np.ascontiguousarray(codes, np.int32), out)
         return out
 
     @property
