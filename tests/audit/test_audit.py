@@ -140,6 +140,17 @@ def test_a_curve_that_all_or_none_have_reached_has_a_band(people: int) -> None:
     assert (low[0], high[0]) == (0.0, 0.0)
 
 
+def test_the_ends_of_a_curve_never_fall() -> None:
+    """Also where nearly all are below a cost, and then all."""
+    costs = np.linspace(0.2, 1.0, 100)[:, None] + np.zeros((100, 8))
+    value, low, high = curves._with_interval(costs, np.linspace(0.0, 1.18, 60), Chance(500, 1, 1, 0), "ends")
+    assert value[-1] == 1.0
+    for ends in (low, high):
+        assert (np.diff(ends) >= 0).all()
+    assert (low <= value).all()
+    assert (value <= high).all()
+
+
 def test_a_large_k_does_not_make_an_endless_curve() -> None:
     found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 6), k=1e6)
     line = found.curves[found.curves.index.get_level_values("group") == "male"]

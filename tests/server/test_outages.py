@@ -126,7 +126,8 @@ def test_a_postgresql_that_only_reads(shop: Path, recourse: Recourse, cluster: C
             with psycopg.connect(cluster.url("postgres"), autocommit=True) as connection:
                 name = database.rpartition("/")[2]
                 connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {mode}".encode())
-            service.engine.dispose()
+                # the service's connections begin anew, whoever is using one
+                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
             answer = client.apply({"state": states(1)[0]})
             assert answer.status_code == status, answer.text
             assert client.get("/health").status_code == status

@@ -100,6 +100,39 @@ def test_what_leaves_nothing_to_look_for_is_said_last_too(two_threads: Service, 
     assert (latest.id, latest.preferences, latest.wishes) == (issued.answer.id, None, said)
 
 
+def test_of_two_ways_to_say_the_same_the_last_is_kept(
+    two_threads: Service, aside: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = two_threads
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    read, reading, go = service.read_by_token, threading.Event(), threading.Event()
+
+    def slowly(token: str) -> Any:
+        found = read(token)
+        reading.set()
+        assert go.wait(30)
+        return found
+
+    with monkeypatch.context() as slow:
+        slow.setattr(service, "read_by_token", slowly)
+        older = aside.submit(service.reword, issued.token, {"income": {"locked": False, "ease": "hard"}})
+        assert reading.wait(30)
+    said = {"income": {"locked": False, "ease": "easy"}}
+    service.reword(issued.token, said)
+    go.set()
+    with pytest.raises(Overtaken):
+        older.result(30)
+    assert read(issued.token).wishes == said
+    assert service.refine(issued.token, None).wishes == said  # a program that says nothing of them leaves them
+
+
+def test_words_for_somebody_who_was_erased(two_threads: Service) -> None:
+    (issued,) = two_threads.answer([Applicant(states(1)[0])])
+    assert two_threads.erase(issued.answer.id) == 1
+    with pytest.raises(NotKnown):
+        two_threads.store.reword(issued.answer.id, None)
+
+
 def test_an_answer_that_is_being_recorded_is_waited_for(
     two_threads: Service, aside: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

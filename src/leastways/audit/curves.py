@@ -65,7 +65,8 @@ def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> 
     end = betaincinv(0.5, costs.shape[1] + 0.5, (1 + LEVEL) / 2)
     low = np.where(value >= 1 - _ROUNDING, 1.0 - end, low)
     high = np.where((value <= _ROUNDING) & (grid > 0), end, high)
-    return value, low, high
+    # The share does not fall as k rises, so what is not sure of all is not sure of nearly all.
+    return value, np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
 def _resampled(reached: NDArray[np.int64], points: int, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:

@@ -76,16 +76,16 @@ class Audits:
                 if len(self._turns) > MOST_WAITING:
                     again = math.ceil(self._took * len(self._turns))
                     raise Busy(f"{MOST_WAITING} audits are waiting already.", max(1, again))
-                turn = self._turns[asked] = _Turn(make)
                 self._begin()
+                turn = self._turns[asked] = _Turn(make)
             turn.callers += 1
             return turn
 
     def _begin(self) -> None:
         """Set the thread to work, unless it is; a daemon, since nobody waits for an audit when the process ends."""
         if not self._working:
-            self._working = True
             threading.Thread(target=self._work, name="leastways-audit", daemon=True).start()
+            self._working = True  # it needs the lock that we hold to see that
 
     def _leave(self, asked: Hashable, turn: _Turn) -> None:
         """Take note that a caller is gone; what nobody waits for any more is not begun."""

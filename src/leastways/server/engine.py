@@ -7,11 +7,19 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic, sleep
 from typing import Any
 from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
@@ -175,25 +183,33 @@ def cause_told(url: str) -> Iterator[None]:
         raise StoreDown(f"{error}: {first}") from error
 
 
-def forget_erased(engine: Engine) -> bool:
-    """Write SQLite's file anew and empty its log: both still hold some of what was erased.
+def forget_erased(engine: Engine, whole: bool) -> bool:
+    """Empty SQLite's log, which still holds what was erased, and with `whole` write its file anew first.
 
-    What is deleted is overwritten (`secure_delete`), but copies are left where rows once moved between pages. False
-    where that could not be done: somebody was reading or writing all the time, or there is no room for the new file.
+    What is deleted is overwritten (`secure_delete`), but copies may be left where rows once moved between pages. To
+    write the file anew takes seconds for a gigabyte, in which nobody else can write. False where something was in the
+    way all the time, or there is no room for the new file.
     """
     if engine.dialect.name != "sqlite":
         return True
-    with database_errors():
-        connection = engine.raw_connection()
-        try:
-            cursor = connection.cursor()
-            cursor.execute("VACUUM")
-            busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            return not busy
-        except sqlite3.OperationalError:
+    try:
+        with engine.connect() as connection:
+            cursor = connection.connection.cursor()
+            if whole:
+                cursor.execute("VACUUM")
+            return _empty_log(cursor)
+    except (sqlite3.Error, SQLAlchemyError):  # what was erased is erased, whatever becomes of its traces
+        return False
+
+
+def _empty_log(cursor: Any) -> bool:
+    """Empty SQLite's log; tried for some time, since another writer may be about to do a part of it."""
+    end = monotonic() + _BUSY_SECONDS
+    while cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if monotonic() >= end:
             return False
-        finally:
-            connection.close()
+        sleep(0.05)
+    return True
 
 
 def _short(error: Exception) -> str:

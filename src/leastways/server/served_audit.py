@@ -122,14 +122,18 @@ def _in_words(origin: Mapping[str, Any], origins: Sequence[Mapping[str, Any]]) -
     return f"{origin['people']:,} people ({days}{''.join(words)})"
 
 
-def of_one_kind(groups: pd.DataFrame, asked: set[str]) -> pd.DataFrame:
-    """Take a few texts among numbers for values not stated, so that one mistake does not spoil the attribute."""
+def of_one_kind(groups: pd.DataFrame, asked: set[str], people: Sequence[int] | None = None) -> pd.DataFrame:
+    """Take a few texts among numbers for values not stated, so that one mistake does not spoil the attribute.
+
+    `people` says how many each row stands for; without it, for one.
+    """
+    count = np.ones(len(groups)) if people is None else np.asarray(people, dtype=np.float64)
     for name in sorted(asked & set(groups.columns)):
         values = groups[name].astype(object)
         given = values.notna()
         numbers = values.map(_number)
         odd = given & numbers.isna()
-        if values.map(type).isin((int, float)).any() and odd.sum() <= _ODD * given.sum():
+        if values.map(type).isin((int, float)).any() and count[odd].sum() <= _ODD * count[given].sum():
             groups = groups.assign(**{name: numbers.astype(np.float64)})
     return groups
 

@@ -194,7 +194,8 @@ class Service:
     def refine(self, token: str, preferences: Preferences | None, wishes: Mapping[str, Any] | None = None) -> Answer:
         """Answer the same person anew, with what they want now; recorded beside their first answer.
 
-        `wishes` are the same in the words of the page, plain values that are kept with the answer.
+        `wishes` are the same in the words of the page, plain values that are kept with the answer; None leaves those of
+        an answer that stays as they are.
         `Overtaken` means that they have asked for something else before this answer was there, which counts instead;
         `Spent`, that they have been answered as often as `limits.refinements` says, and their latest answer stays.
         """
@@ -204,11 +205,11 @@ class Service:
             self._check_refinement(latest, preferences)
             same = preferences_to_record(preferences) == preferences_to_record(latest.preferences)
             if same and self.is_current(latest):
-                return self._reworded(latest, wishes)
+                return latest if wishes is None else self._reworded(ticket, latest, wishes)
             if self.store.count_answers(latest.first) >= self.config.limits.refinements:
                 raise Spent(f"this person has been answered {self.config.limits.refinements} times already.")
             state, new_id = dict(latest.state), secrets.token_hex(16)
-            ask = Ask(new_id, latest.first, state, preferences, latest.reference, wishes=wishes)
+            ask = Ask(new_id, latest.first, state, preferences, latest.reference, wishes=wishes or None)
             ticket.asks = [replace(ask, asked=asked, seen=latest.id)]
             return self._refined(token, ticket)
 
@@ -230,15 +231,25 @@ class Service:
             raise Overtaken("this person has said something else meanwhile.") from None
         return issued[0].answer
 
-    def reword(self, token: str, wishes: Mapping[str, Any] | None) -> Answer:
-        """Keep what a person says on their page that leaves nothing to look for: their latest answer stays."""
-        with self._newest.ticket(token):
-            return self._reworded(self.read_by_token(token), wishes)
+    def reword(self, token: str, wishes: Mapping[str, Any]) -> Answer:
+        """Keep what a person says on their page that leaves nothing to look for: their latest answer stays.
 
-    def _reworded(self, answer: Answer, wishes: Mapping[str, Any] | None) -> Answer:
-        if wishes != answer.wishes:
-            self.store.reword(answer.id, preferences_to_record(answer.preferences, wishes))
-        return replace(answer, wishes=wishes)
+        `Overtaken` means that they have said something else meanwhile, which counts instead.
+        """
+        with self._newest.ticket(token) as ticket:
+            return self._reworded(ticket, self.read_by_token(token), wishes)
+
+    def _reworded(self, ticket: Ticket, answer: Answer, wishes: Mapping[str, Any]) -> Answer:
+        reworded = replace(answer, wishes=wishes or None)
+        if reworded.wishes == answer.wishes:
+            return answer
+        if not ticket.begin_recording():
+            raise Overtaken("this person has said something else meanwhile.")
+        try:
+            self.store.reword(answer.id, preferences_to_record(answer.preferences, reworded.wishes))
+        finally:
+            ticket.future.set_result(None)  # a newer one waits for the end of this, whatever it is
+        return reworded
 
     def choose(self, answer_id: str, option: int | None, reason: str = "") -> Choice:
         """Record which option a person took, or with None why none fits; replaces what they said before."""

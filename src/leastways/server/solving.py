@@ -96,7 +96,8 @@ class Solver:
             elif ticket.begin_recording():
                 pairs = zip(ticket.asks[:count], own[:count], strict=True)
                 solved.append((ticket, [self._written(ask, plan) for ask, plan in pairs]))
-        self._record(solved)
+        if solved:
+            self._record(solved)
 
     def _record(self, solved: Sequence[tuple[Ticket, list[tuple[Issued, NewAnswer]]]]) -> None:
         """Record the tickets in one transaction; if one of them spoils it, each in its own."""

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.exc import StaleDataError
 
 from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
@@ -82,6 +83,7 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._owed = False  # whether erased people may be in its log
 
     def check(self) -> None:
         """Raise `StoreDown` where the database cannot be read, or answers could not be recorded and still cannot."""
@@ -198,7 +200,7 @@ class Store:
                     else:
                         kept.option, kept.reason, kept.created = choice.option, choice.reason, choice.when
                 return
-            except IntegrityError:
+            except (IntegrityError, StaleDataError):
                 # Said twice at the same moment: the other was first, so this one replaces it. Or the answer is gone.
                 if attempt == 2:
                     raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.") from None
@@ -206,7 +208,9 @@ class Store:
     def reword(self, answer_id: str, preferences: str | None) -> None:
         """Record the same preferences of an answer in other words."""
         with writing(self.engine) as session:
-            session.execute(update(AnswerRow).where(AnswerRow.id == answer_id).values(preferences=preferences))
+            changed = update(AnswerRow).where(AnswerRow.id == answer_id).values(preferences=preferences)
+            if not session.scalar(changed.returning(AnswerRow.id)):
+                raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
 
     def erase_families(self, answer_ids: Iterable[str]) -> int:
         """Erase people, each by any of their answers; returns how many were erased."""
@@ -215,18 +219,26 @@ class Store:
             with reading(self.engine) as session:
                 person = session.scalar(select(AnswerRow.person_id).where(AnswerRow.id == answer_id))
             erased += self._erase_all(PersonRow.id == (person or answer_id), "asked")
-        return self._for_good(erased)
+        self._forget(whole=True)
+        return erased
 
     def erase_reference(self, reference: str) -> int:
         """Erase everyone whom a caller gave this label."""
-        return self._for_good(self._erase_all(PersonRow.reference == reference, "asked"))
+        erased = self._erase_all(PersonRow.reference == reference, "asked")
+        self._forget(whole=True)
+        return erased
 
-    def erase_before(self, moment: datetime) -> int:
-        """Erase everyone who came before a moment, and jobs that ended before it."""
+    def erase_before(self, moment: datetime, whole: bool = True) -> int:
+        """Erase everyone who came before a moment, and jobs that ended before it.
+
+        Without `whole` a SQLite file is not written anew, which would hold up everybody else.
+        """
         erased = self._erase_all(PersonRow.created < moment, "retention")
         with writing(self.engine) as session:
             session.execute(delete(JobRow).where(JobRow.created < moment, JobRow.state == "done"))
-        return self._for_good(erased)
+        if erased or whole or self._owed:
+            self._forget(whole)
+        return erased
 
     def _erase_all(self, condition: ColumnElement[bool], why: str) -> int:
         """Erase everyone who meets a condition, some at a time: others go on meanwhile, and statements stay short."""
@@ -238,14 +250,14 @@ class Store:
                     return erased
                 erased += _erase(session, ids, why)
 
-    def _for_good(self, erased: int) -> int:
-        """Leave nothing of erased people in the database's files."""
-        if erased and not forget_erased(self.engine):
+    def _forget(self, whole: bool) -> None:
+        """Leave nothing of erased people in the database's files; also of those erased before, if it failed then."""
+        self._owed = not forget_erased(self.engine, whole)
+        if self._owed:
             log.warning(
-                "erased people are still in the log or in unused parts of the database's file: it was in use all the "
-                "time, or there is no room to write it anew; the next erasure tries again"
+                "erased people may be still in the log or in unused parts of the database's file: it was in use all "
+                "the time, or there is no room to write it anew; the next erasure tries again, also of nobody"
             )
-        return erased
 
     def erased(self) -> dict[str, int]:
         """Return how many people were erased in all, by why."""

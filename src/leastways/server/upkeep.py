@@ -32,7 +32,7 @@ class Upkeep:
     def _run(self) -> None:
         while self._days is not None:
             try:
-                erased = self._store.erase_before(now() - timedelta(days=self._days))
+                erased = self._store.erase_before(now() - timedelta(days=self._days), whole=False)
                 if erased:
                     log.info("retention: %d people erased", erased)
             except StoreDown as error:

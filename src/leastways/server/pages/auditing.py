@@ -106,8 +106,8 @@ def groups_of(service: Service) -> Groups:
         query = select(PersonRow.groups, func.count()).group_by(PersonRow.groups)
         counted = [(json.loads(text), people) for text, people in session.execute(query)]
     names = service.config.groups
-    sent = pd.DataFrame([attributes for attributes, people in counted for _ in range(people)]).reindex(columns=names)
-    taken = of_one_kind(sent, set(names))
+    sent = pd.DataFrame([attributes for attributes, _ in counted]).reindex(columns=names)
+    taken = of_one_kind(sent, set(names), [people for _, people in counted])
     pairs: list[tuple[str, Any]] = [(name, text) for name in names for text in _groups_by_value(taken[name])]
     for feature in service.schema.features:
         if not feature.numeric:

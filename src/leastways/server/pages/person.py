@@ -93,11 +93,12 @@ class PersonPages:
         if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
             status = 200 if _wants_options_only(request) else 422
             return self._page(request, token, answer, wishes, status=status, problems=problems, sent=form)
-        if self._all_closed(answer, wishes):  # nothing to look for
-            answer = self.service.reword(token, to_record(wishes))
-            return self._page(request, token, answer, wishes, all_closed=True)
-        told = to_preferences(schema, state, wishes, answer.preferences)
+        closed = self._all_closed(answer, wishes)
+        told = None if closed else to_preferences(schema, state, wishes, answer.preferences)
         try:
+            if closed:  # nothing to look for
+                answer = self.service.reword(token, to_record(wishes))
+                return self._page(request, token, answer, wishes, all_closed=True)
             answer = self.service.refine(token, told, to_record(wishes))
         except InputRefused:  # nothing our form can send; whoever made it up learns no more than this
             return self.renderer.message(request, "bad", 422, back=_here(token))

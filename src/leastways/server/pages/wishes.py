@@ -203,9 +203,9 @@ def to_preferences(
     return None if said == Preferences() else said
 
 
-def to_record(wishes: Wishes) -> dict[str, Any] | None:
-    """Return what was said as plain values, to be kept; None where nothing was."""
-    return {name: _plain_wish(wish) for name, wish in wishes.said.items() if wish != Wish()} or None
+def to_record(wishes: Wishes) -> dict[str, Any]:
+    """Return what was said as plain values, to be kept."""
+    return {name: _plain_wish(wish) for name, wish in wishes.said.items() if wish != Wish()}
 
 
 def _plain_wish(wish: Wish) -> dict[str, Any]:
