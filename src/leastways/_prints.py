@@ -82,7 +82,7 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
         if isinstance(value, str) or not _ADDRESS.search(text):
             yield text.encode() + b";"
         else:
-            yield from _pieces(_held(value), inner)
+            yield from _pieces(_held(value) or _reduced(value), inner)
 
 
 def _pieces_of_table(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
@@ -105,6 +105,14 @@ def _held(value: Any) -> dict[str, Any]:
     """Return the attributes of an object, wherever it keeps them."""
     slots = [name for kind in type(value).__mro__ for name in _names(getattr(kind, "__slots__", ()))]
     return {name: getattr(value, name) for name in slots if hasattr(value, name)} | dict(getattr(value, "__dict__", {}))
+
+
+def _reduced(value: Any) -> Any:
+    """Return what pickle would make an object from that shows no attributes: a partial function, a bound method."""
+    try:
+        return value.__reduce_ex__(2)
+    except TypeError:  # then its class is all that is known of it
+        return ()
 
 
 def _names(slots: str | Iterable[str]) -> list[str]:

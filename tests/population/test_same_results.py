@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -349,6 +350,10 @@ def test_searchers_that_differ_in_what_they_hold_are_told_apart() -> None:
         (Holds(deep(1)), Holds(deep(1)), Holds(deep(2))),
         (Holds({"a", "b"}), Holds({"b", "a"}), Holds({"a", "c"})),
         (Holds(lambda: 1), Holds(lambda: 1), Holds(lambda: 2)),
+        (Holds(partial(deep, 1)), Holds(partial(deep, 1)), Holds(partial(deep, 2))),
+        (Holds(Mine(1).start), Holds(Mine(1).start), Holds(Mine(2).start)),
+        (Holds(np.random.default_rng(1)), Holds(np.random.default_rng(1)), Holds(np.random.default_rng(2))),
+        (Holds(threading.Lock()), Holds(threading.Lock()), Holds(object())),
     ):
         assert "0x" not in setting_text(one)
         assert setting_text(one) != setting_text(other)
