@@ -58,3 +58,10 @@ def nobody() -> lw.RecoursePlans:
         .fit(frame())
         .recommend(frame())
     )
+
+
+@cache
+def hopeless() -> lw.RecoursePlans:
+    """Plans of people whom the model hardly ever accepts, and never within what they can change."""
+    recourse = lw.Recourse(chance, schema(), n_options=3, budget=80, n_costs=30, threshold=0.9999)
+    return recourse.fit(frame()).recommend(frame())

@@ -12,7 +12,7 @@ import pytest
 from leastways.plans import CERTIFICATE
 from leastways.report import Totals, write_report
 from leastways.report.html import report_html
-from tests.report.made_up import JOB, nobody, plans, truth
+from tests.report.made_up import JOB, hopeless, nobody, plans, truth
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -74,6 +74,13 @@ def test_says_what_is_proven(page: Page) -> None:
     words = "No set of options could cost less than 0.12 on average; this one costs 0.25 (gap 0.12)."
     assert words in certified.words
     assert words not in page.words
+
+
+def test_says_how_close_somebody_came() -> None:
+    page = Page(report_html(hopeless(), title="t"))
+    assert "The nearest miss: with these changes the chance is" in page.words
+    miss = next(plan.nearest_miss for plan in hopeless() if plan.nearest_miss is not None)
+    assert miss.changes[0].text in page.words
 
 
 def test_the_values_are_text_and_not_elements(page: Page) -> None:

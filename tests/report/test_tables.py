@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 
 from rich.console import Console, RenderableType
 
+from leastways.plans import Certificate
 from leastways.report import Totals, plan_panel, schema_table, summary_table
 from leastways.report.totals import Judged
-from tests.report.made_up import NASTY, nobody, plans, schema, truth
+from tests.report.made_up import NASTY, hopeless, nobody, plans, schema, truth
 
 
 def shown(thing: RenderableType) -> str:
@@ -47,6 +49,16 @@ def test_people_without_options() -> None:
     text = shown(plan_panel(invalid, plans().schema))
     assert "is missing" in text
     assert "chance" not in text
+
+
+def test_how_close_somebody_came_and_what_is_proven() -> None:
+    plan = next(p for p in hopeless() if p.nearest_miss is not None)
+    assert plan.nearest_miss is not None
+    proven = dataclasses.replace(plan, certificate=Certificate.of(4.0, 5.0, 1.0, 9))
+    text = shown(plan_panel(proven, hopeless().schema))
+    assert "The nearest miss" in text
+    assert plan.nearest_miss.changes[0].text in text
+    assert "No set of options could cost less than 4.00 on average" in text
 
 
 def test_the_summary() -> None:

@@ -117,10 +117,15 @@ def test_what_cannot_be_a_feature_is_named(frame: pd.DataFrame, target: str | No
         Schema.infer(frame, target=target)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame(), pd.DataFrame({"x": []}), [1]])
+@pytest.mark.parametrize("frame", [pd.DataFrame(), pd.DataFrame({"x": []})])
 def test_nothing_to_infer_from(frame: Any) -> None:
     with pytest.raises(DataError, match="at least one row"):
         Schema.infer(frame)
+
+
+def test_no_table_at_all() -> None:
+    with pytest.raises(DataError, match="expected a pandas DataFrame, not list"):
+        Schema.infer([1])  # type: ignore[arg-type]
 
 
 def test_numpy_scalars_in_an_object_column_become_plain_values() -> None:

@@ -19,6 +19,13 @@ SCHEMA = Schema.infer(TRAIN, target="y")
 GOOD = pd.DataFrame({"age": [20, 30], "debt": [1.0, 2.0], "job": ["cook", "nurse"]}, index=["ann", "bob"])
 
 
+class Other:
+    """A table of another package."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        return GOOD
+
+
 @given(frames())
 def test_the_table_a_schema_was_read_from_fits(frame: pd.DataFrame) -> None:
     schema = Schema.infer(frame)
@@ -153,8 +160,12 @@ def test_numbers_may_come_in_any_dtype(dtype: str) -> None:
         (pd.concat([GOOD, GOOD[["age"]]], axis=1), ["columns occur twice: 'age'"]),
         (GOOD.iloc[:0], ["no rows"]),
         (GOOD.set_axis(["ann", "ann"]), ["must be unique; twice or more: 'ann'"]),
-        ([1], ["expected a pandas DataFrame, not list"]),
-        (GOOD["age"], ["expected a pandas DataFrame, not Series"]),
+        ([1], ["expected a pandas DataFrame, not list", "pd.DataFrame(rows, columns=[...])"]),
+        (GOOD.to_numpy(), ["not numpy.ndarray", "pd.DataFrame(rows, columns=[...])"]),
+        (GOOD["age"], ["expected a pandas DataFrame, not Series", "people.loc[[label]]"]),
+        (GOOD.iloc[0].to_dict(), ["not dict", "pd.DataFrame([values])"]),
+        (Other(), ["not tests.Other", "to_pandas()"]),
+        (None, ["expected a pandas DataFrame, not NoneType."]),
     ],
 )
 def test_faults_of_the_whole_table(frame: Any, messages: list[str]) -> None:

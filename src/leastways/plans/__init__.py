@@ -1,17 +1,9 @@
 """What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
 
 from leastways.plans.certificate import CERTIFICATE, Certificate
-from leastways.plans.plans import (
-    FIGURES,
-    NOT_SEARCHED,
-    STATUSES,
-    SUMMARY,
-    NearestMiss,
-    RecourseOption,
-    RecoursePlan,
-    RecoursePlans,
-    Status,
-)
+from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
+from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.plans.status import NOT_SEARCHED, STATUSES, Status
 from leastways.plans.wording import Change
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.plans.plans import NearestMiss, RecourseOption, RecoursePlan
+from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
 
 
 def plan_as_dict(plan: RecoursePlan) -> dict[str, Any]:

@@ -1,12 +1,11 @@
-"""What comes out: a frozen plan per person, and all plans together as tables, JSON and text."""
+"""The plans of many people together: as tables, as JSON, and one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,20 +13,13 @@ import pandas as pd
 from leastways.errors import DataError, listed, nearest, plain
 from leastways.plans.certificate import CERTIFICATE, Certificate, no_certificates
 from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
-from leastways.plans.wording import Change, changes_of
+from leastways.plans.notebook import plans_html
+from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
+from leastways.plans.status import STATUSES
+from leastways.plans.wording import changes_of
 from leastways.schema import Schema
 from leastways.schema.grids import value_or_none
 
-Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
-STATUSES: dict[str, str] = {
-    "found": "at least one option was found",
-    "partial": "options were found, but the search was cut short; the reason says why",
-    "none_exists": "no option exists within what this person may change",
-    "none_found": "no option was found",
-    "already_positive": "the model accepts this person as they are",
-    "invalid_input": "this row cannot be used; the reason says why",
-}
-NOT_SEARCHED = ("already_positive", "invalid_input")  # nobody looked for options for these people
 FIGURES = (
     "probability",
     "expected_cost",
@@ -36,75 +28,6 @@ FIGURES = (
 SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
 _IF_ANY = ("certificates", "nearest_misses")  # tables that a file has only if they hold something
 _FORMAT, _VERSION = "leastways plans", 1
-
-
-@dataclass(frozen=True)
-class RecourseOption:
-    """One way to a yes."""
-
-    number: int
-    values: Mapping[str, Any]
-    changes: tuple[Change, ...]
-    probability: float
-    expected_cost: float
-    best_for: float
-
-
-@dataclass(frozen=True)
-class NearestMiss:
-    """For someone to whom nothing can be offered: the state that came closest to a yes, of those that were asked."""
-
-    values: Mapping[str, Any]
-    changes: tuple[Change, ...]
-    probability: float
-
-
-@dataclass(frozen=True)
-class RecoursePlan:
-    """Everything about one person: present state, status, options."""
-
-    person: Any
-    status: Status
-    reason: str
-    state: Mapping[str, Any]
-    probability: float
-    options: tuple[RecourseOption, ...]
-    covered: float
-    emc: float
-    satisfied: float
-    queries: int
-    certificate: Certificate | None = None
-    nearest_miss: NearestMiss | None = None
-
-    def to_text(self) -> str:
-        """Write the plan as a person would want to read it."""
-        now = "" if np.isnan(self.probability) else f" (chance of a yes now: {self.probability:.0%})"
-        head = f"Person {self.person}: {STATUSES[self.status]}{now}."
-        if self.reason:
-            head += f"\n  {self.reason}"
-        lines = [head]
-        for option in self.options:
-            best_for = f"cheapest for {option.best_for:.0%} of plausible preferences"
-            if np.isfinite(option.expected_cost):
-                figures = f"{best_for}, expected cost {option.expected_cost:.2f}"
-            else:
-                figures = "open to none of the plausible preferences"
-            lines.append(f"\nOption {option.number}: {figures}")
-            lines.extend(f"  - {change.text}" for change in option.changes)
-            lines.append(f"  then the chance of a yes is {option.probability:.0%}")
-        if self.options:
-            lines.append(
-                f"\nAt least one option is open to {self.covered:.0%} of plausible preferences, "
-                f"and cheap (cost below 1) for {self.satisfied:.0%}."
-            )
-        if self.nearest_miss is not None:
-            lines.append(f"\nThe nearest miss: with these changes the chance is {self.nearest_miss.probability:.0%}.")
-            lines.extend(f"  - {change.text}" for change in self.nearest_miss.changes)
-        if self.certificate is not None:
-            lines.append(self.certificate.to_text(any_options=bool(self.options)))
-        return "\n".join(lines)
-
-    __str__ = to_text
 
 
 def _no_misses(schema: Schema) -> pd.DataFrame:
@@ -183,6 +106,10 @@ class RecoursePlans:
     def __repr__(self) -> str:
         counts = self.summary["status"].value_counts()
         return f"RecoursePlans({len(self)} people: {', '.join(f'{n} {s}' for s, n in counts.items())})"
+
+    def _repr_html_(self) -> str:
+        """Show the plans at the end of a notebook's cell."""
+        return plans_html(self)
 
     @cached_property
     def changes(self) -> pd.DataFrame:

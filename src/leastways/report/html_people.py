@@ -10,6 +10,7 @@ import pandas as pd
 
 from leastways.errors import plain
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlans
+from leastways.plans.text import miss_headline
 from leastways.plans.wording import change_values, value_text
 from leastways.report.totals import percent
 from leastways.schema import Schema
@@ -38,7 +39,7 @@ def _person(plan: RecoursePlan, schema: Schema) -> str:
     if plan.options:
         body = _options_table(plan, schema) + _closing(plan)
     else:
-        body = f"<p>{escape(STATUSES[plan.status].capitalize())}.</p>"
+        body = f"<p>{escape(STATUSES[plan.status].capitalize())}.</p>{_without_options(plan)}"
     return (
         f'<article class="person"><div class="head"><h3>Person {escape(str(plan.person))}</h3>'
         f'<span class="note">{escape(now)}</span></div>{_state(plan, schema)}{reason}{body}</article>'
@@ -92,6 +93,17 @@ def _figures(option: RecourseOption, span: str) -> str:
         ("cost", "num", f"{option.expected_cost:.2f}" if np.isfinite(option.expected_cost) else "–"),
     )
     return "".join(f'<td class="{c}" data-label="{label}"{span}>{value}</td>' for label, c, value in figures)
+
+
+def _without_options(plan: RecoursePlan) -> str:
+    """How close somebody came to whom nothing can be offered, and what is proven of it."""
+    text = ""
+    if plan.nearest_miss is not None:
+        items = "".join(f"<li>{escape(change.text)}</li>" for change in plan.nearest_miss.changes)
+        text += f"<p>{miss_headline(plan.nearest_miss)}</p><ul>{items}</ul>"
+    if plan.certificate is not None:
+        text += f'<p class="note">{plan.certificate.to_text(any_options=False)}</p>'
+    return text
 
 
 def _closing(plan: RecoursePlan) -> str:

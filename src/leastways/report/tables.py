@@ -14,6 +14,7 @@ from rich.text import Text
 
 from leastways.errors import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
+from leastways.plans.text import miss_headline
 from leastways.plans.wording import change_values
 from leastways.report.totals import Judged, Totals, percent
 from leastways.schema import Feature, Schema
@@ -33,6 +34,11 @@ def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = Non
         parts.append(Text(_closing(plan, len(shown)), style="dim"))
     elif not plan.reason:
         parts.append(Text(f"{STATUSES[plan.status]}."))
+    if plan.nearest_miss is not None:
+        changes = "".join(f"\n  - {change.text}" for change in plan.nearest_miss.changes)
+        parts.append(Text(miss_headline(plan.nearest_miss) + changes))
+    if plan.certificate is not None:
+        parts.append(Text(plan.certificate.to_text(any_options=bool(plan.options)), style="dim"))
     title = Text.assemble((f"Person {plan.person}", "bold"))
     if not np.isnan(plan.probability):
         title.append(f" · chance of a yes now: {percent(plan.probability)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -18,10 +18,28 @@ _COLUMNS = ["row", "column", "value", "problem"]
 _LONGEST = 200  # characters of a value that a message shows
 
 
+def check_is_frame(frame: object) -> pd.DataFrame:
+    """Raise where something else than a pandas DataFrame was given, and say how to make one of it."""
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    kind, package = type(frame).__qualname__, type(frame).__module__.split(".")[0]
+    name = kind if package in ("builtins", "pandas") else f"{package}.{kind}"  # other packages have a DataFrame too
+    if isinstance(frame, pd.Series):
+        hint = " For one person, double brackets keep the table: people.loc[[label]], people.iloc[[0]]."
+    elif isinstance(frame, Mapping):
+        hint = " For one person: pd.DataFrame([values])."
+    elif hasattr(frame, "to_pandas"):
+        hint = " Its to_pandas() makes one."
+    elif isinstance(frame, np.ndarray | list | tuple):
+        hint = " pd.DataFrame(rows, columns=[...]) makes one."
+    else:
+        hint = ""
+    raise DataError(f"expected a pandas DataFrame, not {name}.{hint}")
+
+
 def check_columns(frame: object, features: Sequence[Feature], target: str | None) -> pd.DataFrame:
     """Check the table as a whole, and return its feature columns in the schema's order."""
-    if not isinstance(frame, pd.DataFrame):
-        raise DataError(f"expected a pandas DataFrame, not {type(frame).__name__}.")
+    frame = check_is_frame(frame)
     names = [f.name for f in features]
     given = list(frame.columns)
     if (given == names or set(given) == {*names, target}) and len(given) == len(set(given)) and len(frame):

@@ -18,6 +18,7 @@ from leastways.schema.codec import Codes, Encoded, decode_column, encode_column,
 from leastways.schema.consistency import check_consistent
 from leastways.schema.feature import Feature
 from leastways.schema.infer import infer_features
+from leastways.schema.notebook import schema_html
 from leastways.schema.rules import Rule, as_rules
 
 
@@ -56,7 +57,8 @@ class Schema:
         >>> Schema.infer(train, target="approved").names
         ('age', 'plan')
         """
-        if not isinstance(frame, pd.DataFrame) or frame.empty:
+        checks.check_is_frame(frame)
+        if frame.empty:
             raise DataError("Schema.infer needs a DataFrame with at least one row.")
         if target is not None and target not in frame.columns:
             raise SchemaError(f"there is no target column {target!r}." + nearest(target, frame.columns))
@@ -211,6 +213,10 @@ class Schema:
     def __str__(self) -> str:
         rows = (f"  {f.name}: {f.kind}, {f.direction}, " + f.allowed_text() + f.limits_text() for f in self.features)
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
+
+    def _repr_html_(self) -> str:
+        """Show the schema at the end of a notebook's cell."""
+        return schema_html(self)
 
 
 def _rare_slot(feature: Feature) -> int:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from leastways.plans import Certificate, Change, RecourseOption, RecoursePlan
-from leastways.plans.plans import NearestMiss
+from leastways.plans import Certificate, Change, NearestMiss, RecourseOption, RecoursePlan
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 

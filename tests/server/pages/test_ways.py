@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastways.plans import RecourseOption, RecoursePlan
-from leastways.plans.plans import NearestMiss
+from leastways.plans import NearestMiss, RecourseOption, RecoursePlan
 from leastways.plans.wording import changes_of
 from leastways.server.pages.texts import Languages
 from leastways.server.pages.view import Told, person_view

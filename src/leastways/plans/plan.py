@@ -1,0 +1,62 @@
+"""One person's plan: present state, status, options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leastways.plans.certificate import Certificate
+from leastways.plans.notebook import plan_html
+from leastways.plans.status import Status
+from leastways.plans.text import plan_text
+from leastways.plans.wording import Change
+
+
+@dataclass(frozen=True)
+class RecourseOption:
+    """One way to a yes."""
+
+    number: int
+    values: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    probability: float
+    expected_cost: float
+    best_for: float
+
+
+@dataclass(frozen=True)
+class NearestMiss:
+    """For someone to whom nothing can be offered: the state that came closest to a yes, of those that were asked."""
+
+    values: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    probability: float
+
+
+@dataclass(frozen=True)
+class RecoursePlan:
+    """Everything about one person: present state, status, options."""
+
+    person: Any
+    status: Status
+    reason: str
+    state: Mapping[str, Any]
+    probability: float
+    options: tuple[RecourseOption, ...]
+    covered: float
+    emc: float
+    satisfied: float
+    queries: int
+    certificate: Certificate | None = None
+    nearest_miss: NearestMiss | None = None
+
+    def to_text(self) -> str:
+        """Write the plan as a person would want to read it."""
+        return plan_text(self)
+
+    __str__ = to_text
+
+    def _repr_html_(self) -> str:
+        """Show the plan at the end of a notebook's cell."""
+        return plan_html(self)

@@ -1,0 +1,16 @@
+"""What may come of a person's search, each with its meaning in words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
+STATUSES: dict[str, str] = {
+    "found": "at least one option was found",
+    "partial": "options were found, but the search was cut short; the reason says why",
+    "none_exists": "no option exists within what this person may change",
+    "none_found": "no option was found",
+    "already_positive": "the model accepts this person as they are",
+    "invalid_input": "this row cannot be used; the reason says why",
+}
+NOT_SEARCHED = ("already_positive", "invalid_input")  # nobody looked for options for these people
