@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
@@ -35,6 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
     "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
     "Fairness audits": ("audit",),
+    "Reports": ("report",),
     "Preference studies": ("study",),
     "Many people": ("population",),
     "Data sets": ("datasets",),
@@ -86,7 +86,6 @@ HIDDEN = {
     "Share": ("of_counts",),
     "Difference": ("of_pairs",),
 }
-REPORT = ("write_report", "write_audit", "audit_html", "plan_panel", "summary_table", "schema_table", "can_draw")
 
 
 def api_page() -> str:
@@ -108,10 +107,6 @@ def api_page() -> str:
         for name in names:
             value = getattr(lw, name)
             lines += _module(value, f"lw.{name}") if isinstance(value, ModuleType) else _entry(value, f"lw.{name}")
-    report = import_module("leastways.report")
-    lines += ["## Reports", "", *_prose(inspect.getdoc(report)), "They are in `leastways.report`.", ""]
-    for name in REPORT:
-        lines += _entry(getattr(report, name), f"leastways.report.{name}")
     return "\n".join(lines).rstrip() + "\n"
 
 

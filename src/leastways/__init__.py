@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastways import audit, datasets, metrics, population, study, testing
+    from leastways import audit, datasets, metrics, population, report, study, testing
     from leastways.baselines import ActionableRecourse, Dice, Face
     from leastways.costs import CostDistribution, Preferences
     from leastways.errors import (
@@ -54,7 +54,7 @@ _HOMES = {
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
 }
-_ROOMS = ("audit", "datasets", "metrics", "population", "study", "testing")
+_ROOMS = ("audit", "datasets", "metrics", "population", "report", "study", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -103,6 +103,7 @@ __all__ = [
     "oracle",
     "population",
     "register_searcher",
+    "report",
     "simulate_people",
     "study",
     "testing",

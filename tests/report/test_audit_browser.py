@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from leastways.audit import audit_plans
-from leastways.report import AUDIT_SHEET, audit_html
+from leastways.report import audit_html
+from leastways.report.audit_css import AUDIT_SHEET
 from tests.audit.made import drawn, oracle
 
 pytest.importorskip("matplotlib")

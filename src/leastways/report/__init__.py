@@ -1,6 +1,5 @@
 """Plans for readers: tables for a terminal, pictures, and one HTML file that needs nothing else."""
 
-from leastways.report.audit_css import AUDIT_SHEET
 from leastways.report.audit_files import write_audit
 from leastways.report.audit_html import audit_html
 from leastways.report.html import write_report
@@ -9,7 +8,6 @@ from leastways.report.tables import plan_panel, schema_table, summary_table
 from leastways.report.totals import Totals
 
 __all__ = [
-    "AUDIT_SHEET",
     "Totals",
     "audit_html",
     "can_draw",

@@ -49,8 +49,8 @@ def audit_html(
     title
         The heading.
     stylesheet_href
-        Where a server gives out `AUDIT_SHEET`. The page then holds no style at all, so that a strict content security
-        policy lets it pass; else the sheet stands in the page.
+        Where a server gives out `leastways.report.audit_css.AUDIT_SHEET`. The page then holds no style at all, so that
+        a strict content security policy lets it pass; else the sheet stands in the page.
     pictures
         What `draw_audit` returned, to draw them once for several uses. Else they are drawn here, if matplotlib is
         installed.

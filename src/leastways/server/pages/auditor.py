@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from leastways.audit.groups import NOT_STATED
 from leastways.errors import LeastwaysError
-from leastways.report import AUDIT_SHEET, audit_html
+from leastways.report import audit_html
+from leastways.report.audit_css import AUDIT_SHEET
 from leastways.server.faults import NotKnown
 from leastways.server.pages import csrf
 from leastways.server.pages.auditing import (
