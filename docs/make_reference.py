@@ -316,9 +316,9 @@ def service_page() -> str:
 
 # Reference: service.yaml
 
-What `leastways serve --config service.yaml` reads; `leastways serve --example DIR` writes it. Every key has the value
-here as its default, except `model`, `schema` and `data`, which have none. A key or value that cannot be is refused at
-the start, by name. See [serve](../how-to/serve.md).
+What `leastways serve --config service.yaml` reads; `leastways serve --example DIR` writes it. The values here are the
+defaults, except that `model`, `schema` and `data` have none, and keys in a comment are not set. An unknown key, or a
+value that a key cannot have, is refused at the start, by name. See [serve](../how-to/serve.md).
 
 ```yaml
 {EXAMPLE.rstrip()}

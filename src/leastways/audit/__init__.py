@@ -1,4 +1,4 @@
-"""Is recourse fair? Measures by group, with intervals, ratios and tests; the model's part told from the search's."""
+"""Is recourse fair? Measures by group with intervals, ratios and tests; the model's part in a gap, and the search's."""
 
 from leastways.audit.result import Audit
 from leastways.audit.run import audit_plans

@@ -27,10 +27,10 @@ _KEYS = {
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Recourse by group: who gets how much of it, how sure that is, and whose doing it is.
+    """Recourse by group: who gets how much of it, how sure that is, and whether model or search causes a gap.
 
-    A grouping is a column (`sex`) or several at once (`sex × race`); a group is a value of it. Rates count refused
-    people alone: those whom the model accepts as they are, and rows that could not be used, are counted apart.
+    A grouping is a column (`sex`) or several at once (`sex × race`); a group is a value of it. Rates are
+    shares of refused people: people whom the model accepts as they are, and unusable rows, are counted separately.
 
     Attributes
     ----------
@@ -44,14 +44,14 @@ class Audit:
         Index grouping, group, metric. The group's value over its reference group's (the disparate impact ratio):
         reference, people and reference_people (how many the metric is of), value, reference_value, ratio, low, high, p
         (permutation test), p_adjusted (Holm, over all groups of a metric), note. Notes: `lower` and `higher` (adjusted
-        p below 0.05), `slightly` so where the whole interval lies within 0.8 to 1.25; `no large difference` (none
-        shown, and the interval lies within these), `cannot say` (it does not), `too few people` (not tested),
-        `undefined`, `reference`.
+        p below 0.05), `slightly lower` and `slightly higher` (the same, with the whole interval within 0.8 to
+        1.25), `no large difference` (none shown, and the interval lies within these), `cannot say` (none shown, but it
+        does not), `too few people` (not tested), `undefined`, `reference`.
     curves : DataFrame
         Index grouping, group. FS@k by cost k: k, satisfied, low, high, oracle. Empty without hidden cost functions.
     changes : DataFrame
-        Index grouping, group, feature. How often it is asked to change: people (share of those with options of whom at
-        least one asks it), options (share of the options).
+        Index grouping, group, feature. How often options change it: people (share of those with options who have one that
+        changes it), options (share of the options).
     unserved : DataFrame
         The refused people without any option, by label: their groups, status, reason.
     oracle : DataFrame or None

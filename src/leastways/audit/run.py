@@ -44,7 +44,7 @@ def audit_plans(
     random_state: int = 0,
     progress: bool | Callable[[float], None] = False,
 ) -> Audit:
-    """Compare what groups of refused people are offered: how much, how sure that is, and whose doing it is.
+    """Compare what groups of refused people are offered: how much, how sure that is, and what causes a gap.
 
     Each column of `by` is a grouping; with two or more, so are each pair of them and all of them at once.
 
@@ -72,9 +72,10 @@ def audit_plans(
     permutations
         Shufflings of group labels, for the p-values.
     min_group
-        Groups with fewer refused people are shown but not tested, and named in the warnings.
+        Figures of fewer people than this, in a group or its reference group, are shown but not tested, and named in
+        the warnings.
     random_state
-        Seed. The same seed gives the same audit, in whatever order people stand.
+        Seed. The same seed gives the same audit, whatever the order of people.
     progress
         True for a progress bar, or a function that is called with the share done, from 0 to 1.
     """

@@ -28,7 +28,9 @@ def audit(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="DIR", help="The folder for the report: new, or empty without --force."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="The folder for the report: new or empty, unless --force is given."
+        ),
     ],
     data: Annotated[
         Path | None,
@@ -47,7 +49,8 @@ def audit(
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN=GROUP", help="The group to compare with; else the one with most refused. Repeat it."
+            metavar="COLUMN=GROUP",
+            help="The group to compare with; the one with most refused people if left out. Repeat it.",
         ),
     ] = None,
     k: Annotated[float, typer.Option(help="FS@k counts options that cost less than this.")] = 1.0,
@@ -57,17 +60,19 @@ def audit(
     ] = "mix",
     oracle_rows: Annotated[
         int,
-        typer.Option(min=1, help="With --model: rows per person and cost function that it is asked about, at most."),
+        typer.Option(
+            min=1, help="With --model: rows per person and cost function that the model is asked about, at most."
+        ),
     ] = 20_000,
-    min_group: Annotated[int, typer.Option(min=1, help="Groups with fewer refused people are not tested.")] = 30,
+    min_group: Annotated[int, typer.Option(min=1, help="Figures of fewer people are not tested.")] = 30,
     bootstraps: Annotated[int, typer.Option(min=1, help="Resamples of people, for the intervals.")] = 2000,
     permutations: Annotated[int, typer.Option(min=1, help="Shufflings of group labels, for the p-values.")] = 2000,
     sample: Annotated[
-        int, typer.Option(min=1, help="Of a folder, compare at most so many people, drawn at random.")
+        int, typer.Option(min=1, help="From a folder, compare at most this many people, drawn at random.")
     ] = SAMPLE,
     title: Annotated[str, typer.Option(help="The heading of the report.")] = "Is recourse fair?",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same audit.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing report.")] = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a pickle, or a .skops file with unknown types: it can run any code.")
     ] = False,

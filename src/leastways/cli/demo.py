@@ -42,10 +42,10 @@ def demo(
     Prints the plans of three of them and a summary of all, and writes
     report.html (a page with pictures) and plans.json into a folder.
     The data are synthetic and made on the spot: nothing is downloaded.
-    The first run takes one to two minutes longer: the search is then
-    compiled for this machine.
+    The first run takes one to two minutes longer, because the search is
+    compiled then.
 
-    With --serve it writes nothing, but opens the pages that refused
+    With --serve it writes nothing, and serves the pages that refused
     people and an auditor would use, until Ctrl-C.
 
     \b

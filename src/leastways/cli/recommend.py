@@ -58,7 +58,7 @@ def recommend(
     audit_by: of.AuditBy = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find options for those people of a file whom the model refuses.
+    """Find options for the people in a file whom the model refuses.
 
     A row that cannot be used gets a status and a reason, and does not stop
     the others. People are labelled by the column --index, or by the index

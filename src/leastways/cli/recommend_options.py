@@ -46,7 +46,7 @@ Out: TypeAlias = Annotated[
 ]
 ReportFile: TypeAlias = Annotated[Path | None, _file(metavar="FILE.html", help="Also write a report to read.")]
 Index: TypeAlias = Annotated[str | None, _file(metavar="COLUMN", help="The column with the people's labels.")]
-Force: TypeAlias = Annotated[bool, _file("--force", help="Replace files that are there.")]
+Force: TypeAlias = Annotated[bool, _file("--force", help="Replace existing files.")]
 Trust: TypeAlias = Annotated[
     bool, _file("--trust", help="Load a pickle, or a .skops file with unknown types: it can run any code.")
 ]
@@ -54,8 +54,8 @@ Trust: TypeAlias = Annotated[
 Method: TypeAlias = Annotated[
     str,
     _search(
-        "guided, cols, pcols, ls or random; to compare with: ar, face-knn, face-eps, dice-random, dice-genetic, "
-        "dice-kdtree, or dice for a torch model."
+        "guided, cols, pcols, ls or random; published methods to compare with: ar, face-knn, face-eps, dice-random, "
+        "dice-genetic, dice-kdtree, or dice for a torch model."
     ),
 ]
 Options: TypeAlias = Annotated[int, _search("Options per person, at most.")]
@@ -71,17 +71,17 @@ Objective: TypeAlias = Annotated[
     _search("What a set of options is chosen by: emc (expected least cost) or satisfaction (share served cheaply)."),
 ]
 SatisfiedBelow: TypeAlias = Annotated[
-    float, _search("With --objective satisfaction: an option serves a cost function under which it costs less.")
+    float, _search("With --objective satisfaction: an option serves a cost function if it costs less than this.")
 ]
 UncoveredCost: TypeAlias = Annotated[
-    float, _search("What a cost function that no option serves counts in the objective.")
+    float, _search("What a cost function counts in the objective if no option serves it.")
 ]
 TimeLimit: TypeAlias = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Stop searching after so long and keep what was found; those cut short get the status partial. With "
-        "--out FOLDER: how long a chunk of people may take before its worker is taken to hang.",
+        help="Stop searching after this long and keep what was found; people cut short get the status partial. With "
+        "--out FOLDER: how long a chunk of people may take before its worker counts as hanging.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -89,7 +89,7 @@ Distill: TypeAlias = Annotated[
     int,
     typer.Option(
         metavar="ROWS",
-        help="Ask about so many training rows first, once for everyone (such as 5000); a budget of 20 then goes far.",
+        help="Ask about this many rows once, for everyone together (such as 5000); a budget of 20 then goes far.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -100,23 +100,26 @@ Certify: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--certify",
-        help="Also prove how far each plan is from the best possible; asks up to 20,000 more rows per person.",
+        help="Also prove how far each plan can be from the best; asks about up to 20,000 more rows per person.",
         rich_help_panel=_SEARCH,
     ),
 ]
-Threshold: TypeAlias = Annotated[float, _search("The probability from which on it is a yes.")]
+Threshold: TypeAlias = Annotated[float, _search("The lowest probability that is a yes.")]
 
-Workers: TypeAlias = Annotated[int | None, _many(help="Processes; as many as there are cores if left out.")]
+Workers: TypeAlias = Annotated[int | None, _many(help="Number of processes; as many as there are cores if left out.")]
 Cluster: TypeAlias = Annotated[
     str | None, _many(metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://scheduler:8786.")
 ]
 Resume: TypeAlias = Annotated[bool, _many("--resume", help="Continue the run in this folder where it was cut short.")]
-Dedup: TypeAlias = Annotated[bool, _many("--dedup", help="Solve people who have the same values once.")]
-PeoplePerPart: TypeAlias = Annotated[
-    int | None, _many(metavar="N", help="People in a file that is written; 10,000 if left out.")
-]
+Dedup: TypeAlias = Annotated[bool, _many("--dedup", help="Solve people who have the same values only once.")]
+PeoplePerPart: TypeAlias = Annotated[int | None, _many(metavar="N", help="People per output file; 10,000 if left out.")]
 LogFile: TypeAlias = Annotated[
-    Path | None, _many("--log", metavar="FILE", help="What happens, a line of JSON each; else log.jsonl in the folder.")
+    Path | None,
+    _many(
+        "--log",
+        metavar="FILE",
+        help="Where to log what happens, as lines of JSON; log.jsonl in the folder if left out.",
+    ),
 ]
 AuditBy: TypeAlias = Annotated[
     list[str] | None,
@@ -129,7 +132,8 @@ AuditBy: TypeAlias = Annotated[
 ]
 
 Editable: TypeAlias = Annotated[
-    list[str] | None, _wish(metavar="FEATURE", help="They would change this, and nothing not named. Repeat it.")
+    list[str] | None,
+    _wish(metavar="FEATURE", help="A feature they would change; all that are not named stay. Repeat it."),
 ]
 Score: TypeAlias = Annotated[
     list[str] | None,
@@ -137,6 +141,8 @@ Score: TypeAlias = Annotated[
 ]
 Accepted: TypeAlias = Annotated[
     list[str] | None,
-    _wish("--range", metavar="FEATURE=LOW:HIGH", help="What they accept (FEATURE=a,b of categories). Repeat it."),
+    _wish("--range", metavar="FEATURE=LOW:HIGH", help="Values they accept (for categories FEATURE=a,b). Repeat it."),
 ]
-Alpha: TypeAlias = Annotated[float | None, _wish(help="How far costs are linear (1) or in percentiles (0) for them.")]
+Alpha: TypeAlias = Annotated[
+    float | None, _wish(help="How they count a change: by steps (1), by percentiles (0), or in between.")
+]

@@ -38,15 +38,15 @@ def infer(
         list[str] | None, typer.Option(metavar="COLUMN", help="Leave this column out, as the model does. Repeat it.")
     ] = None,
     index: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the people's labels, which is no feature.")
+        str | None, typer.Option(metavar="COLUMN", help="The column with the people's labels; it is not a feature.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Read kinds and grids off a table, and write a schema file to be edited.
 
     Data cannot say what a person may do: every direction is `any` at first.
-    Write `fixed`, `up` or `down` into the file where that is so.
+    Edit the file, and write `fixed`, `up` or `down` where that holds.
 
     \b
     Examples:

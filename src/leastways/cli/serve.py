@@ -15,23 +15,26 @@ if TYPE_CHECKING:
     from leastways.server import ServiceConfig
 
 ConfigFile = Annotated[
-    Path, typer.Option("--config", "-c", metavar="FILE.yaml", help="What the service is told.", show_default=True)
+    Path, typer.Option("--config", "-c", metavar="FILE.yaml", help="The settings of the service.", show_default=True)
 ]
 
 
 def serve(
     config: ConfigFile = Path("service.yaml"),
-    host: Annotated[str | None, typer.Option(help="Listen here instead of what the config says.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="And on this port; 0: any free one.")] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on, instead of the config's.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="The port to listen on, instead of the config's; 0: any free one."),
+    ] = None,
     example: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a commented service.yaml, with a model and data to try, and leave."),
+        typer.Option(metavar="DIR", help="Write a commented service.yaml, with a model and data to try, and exit."),
     ] = None,
 ) -> None:
-    """Hand out options over HTTP, record every answer, and serve the pages.
+    """Serve options over HTTP, record every answer, and serve the pages.
 
-    The database is made, or brought up to date, at the start. SIGTERM ends
-    it in order: running requests are answered, jobs go on at the next start.
+    The database is created or brought up to date at the start. On SIGTERM,
+    running requests are answered, and jobs continue at the next start.
 
     \b
     Examples:

@@ -44,10 +44,10 @@ def replay(
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find a recorded answer once more, and compare it byte for byte.
+    """Compute a recorded answer again, and compare it byte for byte.
 
-    Refuses where model, schema or training data are not the files of that
-    answer. The exit code is 4 where something else comes out.
+    Refuses if model, schema or training data are not the files of that
+    answer. The exit code is 4 if the answers differ.
 
     \b
     Examples:
@@ -73,18 +73,22 @@ def replay(
 
 
 def erase(
-    answers: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Any answer of each person.")] = None,
-    reference: Annotated[str | None, typer.Option(help="Or everyone whom the caller gave this label.")] = None,
+    answers: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Any answer id of each person to erase.")
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Or everyone with this reference, which the caller gave.")
+    ] = None,
     older_than: Annotated[
-        int | None, typer.Option(min=0, metavar="DAYS", help="Or everyone who came longer ago than this.")
+        int | None, typer.Option(min=0, metavar="DAYS", help="Or everyone who came more than this many days ago.")
     ] = None,
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,
 ) -> None:
     """Erase people for good: what was sent, every answer, every choice.
 
-    Only their number is kept. A person is erased with all their answers,
-    whichever of them is named.
+    Only the number of erased people is kept. Naming any answer of a person
+    erases all of them.
 
     \b
     Examples:
@@ -117,7 +121,7 @@ def erase(
 
 @keys_app.callback()
 def _group() -> None:
-    """API keys of a service: make, list, revoke.
+    """API keys of a service: create, list, revoke.
 
     \b
     Example:
@@ -130,11 +134,11 @@ def _group() -> None:
 @keys_app.command(epilog=MEANINGS)
 def create(
     name: Annotated[str, typer.Option(help="Who uses it; for your own list.")],
-    scope: Annotated[list[str], typer.Option(help="What it is good for: apply, read, audit. Give several.")],
+    scope: Annotated[list[str], typer.Option(help="What it allows: apply, read or audit. Repeat it.")],
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a key and print it. It is not kept, only a hash of it: copy it now.
+    """Create a key and print it. Only a hash of it is kept: copy it now.
 
     apply: send people, record choices. read: read answers. audit: the audit
     over all that was served.
@@ -160,7 +164,7 @@ def create(
 
 @keys_app.command("list", epilog=MEANINGS)
 def list_(config: ConfigFile = _Config, as_json: JsonFlag = False) -> None:
-    """List the keys; those revoked too.
+    """List the keys, revoked ones included.
 
     \b
     Examples:
@@ -199,7 +203,7 @@ def revoke(
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a key useless. A running service may take it for five more seconds.
+    """Revoke a key. A running service may accept it for five more seconds.
 
     \b
     Examples:

@@ -34,25 +34,27 @@ def _group() -> None:
 @study_app.command(epilog=MEANINGS)
 def create(
     first: Annotated[Path, typer.Argument(metavar="FIRST.json", help="Plans that `recommend` wrote as JSON.")],
-    second: Annotated[Path, typer.Argument(metavar="SECOND.json", help="Those of another method, same people.")],
+    second: Annotated[Path, typer.Argument(metavar="SECOND.json", help="Plans of another method for the same people.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to make: new or empty.")],
     names: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="NAME NAME", help="The methods' names, kept out of the forms; else those of the files."),
+        typer.Option(
+            metavar="NAME NAME", help="The methods' names, kept out of the forms; the file names if left out."
+        ),
     ] = None,
     people: Annotated[int | None, typer.Option(help="How many people, drawn at random; all if left out.")] = None,
     annotators: Annotated[
-        str, typer.Option(metavar="N|NAMES", help="How many annotators, or their names with commas between.")
+        str, typer.Option(metavar="N|NAMES", help="How many annotators, or their names, separated by commas.")
     ] = "3",
     per_item: Annotated[int, typer.Option(help="Annotators who judge the same person.")] = 3,
     options: Annotated[int | None, typer.Option(help="Options shown of each set, at most; all if left out.")] = None,
     profiles: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="What annotators are told of wishes: {label: {scores: ..}}."),
+        typer.Option(metavar="FILE.json", help="The wishes that annotators are told: {label: {scores: ..}}."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Or: draw the wishes to tell at random, for costs fitted to this training table."),
+        typer.Option(help="Or draw these wishes at random, with costs fitted to this training table."),
     ] = None,
     title: Annotated[str, typer.Option(help="The heading of the forms.")] = "Which options would you choose?",
     seed: Annotated[int, typer.Option(help="Same seed, same people, same sides.")] = 0,
@@ -61,8 +63,8 @@ def create(
     """Make blind forms, one HTML file per annotator, that need no server.
 
     Send each annotator their file from the folder forms, and nothing else:
-    key.json says which method is A, so keep it to yourself. People whom the
-    methods cannot be compared on are left out, and counted.
+    key.json says which method is A, so keep it to yourself. People on whom the
+    methods cannot be compared are left out, and counted.
 
     \b
     Examples:
@@ -98,7 +100,7 @@ def collect(
     folder: _StudyFolder,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILES]...", help="Answer files, or folders of them; else STUDY/answers."),
+        typer.Argument(metavar="[FILES]...", help="Answer files, or folders of them; STUDY/answers if left out."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -127,7 +129,8 @@ def collect(
 def analyse(
     folder: _StudyFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where results go; else into the study's folder.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where results go; the study's folder if left out."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -31,7 +31,8 @@ class Preferences:
     alpha
         Weight of linear against percentile cost, from 0 to 1.
     ranges
-        Values they accept: ``(low, high)`` for numbers, a list for categories. Staying is always accepted.
+        Values they accept: ``(low, high)`` for numbers, None for an open end; a list for categories. Staying is always
+        accepted.
     costs
         A cost table for a feature: ``{value: cost}`` from where they are now, or a DataFrame with a row per present
         and a column per future value. Costs lie in [0, 1] or are infinite; values left out are infinite. Numbers

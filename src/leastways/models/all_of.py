@@ -27,7 +27,7 @@ class AllOf(Unbound):
     lines (0 -> 0, its threshold -> the overall one, 1 -> 1): then the lowest reaches the overall threshold
     exactly where every member reaches its own.
 
-    A row judged is one query, however many models look at it: the budget counts questions about a person.
+    A row counts as one query, however many models judge it: the budget counts questions about a person.
     """
 
     def __init__(self, models: Sequence[object], thresholds: Sequence[float] | None = None) -> None:

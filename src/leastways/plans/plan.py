@@ -27,7 +27,7 @@ class RecourseOption:
 
 @dataclass(frozen=True)
 class NearestMiss:
-    """For someone to whom nothing can be offered: the state that came closest to a yes, of those that were asked."""
+    """For someone without any option: the refused state that came closest to a yes, of those asked about."""
 
     values: Mapping[str, Any]
     changes: tuple[Change, ...]

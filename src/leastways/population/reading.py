@@ -29,23 +29,23 @@ def read_plans(
     random_state: int = 0,
     repeated: str = "error",
 ) -> RecoursePlans:
-    """Read plans that `recommend_files` wrote: of the people with these labels, of so many drawn at random, or of all.
+    """Read plans that `recommend_files` wrote: of people with given labels, of a random sample, or of everybody.
 
     A value that could not be used is missing in `people`; the reason names it.
 
     Parameters
     ----------
     folder
-        Of a run that is finished.
+        The folder of a finished run.
     people
-        Labels; one that nobody has is an error.
+        Their labels; one that nobody has is an error.
     sample
-        How many people to draw, each as likely as any other; everybody where there are no more than that.
+        How many people to draw at random, each equally likely; everybody if there are no more than that.
     random_state
         Seed of the draw.
     repeated
-        Where labels occur twice among those read: "error", or "row", to name people by their places in the input
-        instead (also where some have no label).
+        What to do if labels occur twice among those read, or are missing: "error", or "row" to name people by their
+        places in the input instead.
     """
     check_choice("repeated", repeated, ("error", "row"))
     if people is not None and sample is not None:

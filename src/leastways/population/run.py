@@ -51,9 +51,9 @@ class PopulationResult:
     totals
         The figures over all people.
     solved
-        Rows that were searched for; fewer than people where the same ones were solved once.
+        Searches made; fewer than people if equal people were solved once.
     seconds
-        That this try took; 0 where there was nothing left to do.
+        Duration of this try; 0 if there was nothing left to do.
     people_per_second
         In this try.
     """
@@ -92,40 +92,41 @@ def recommend_files(
     Parameters
     ----------
     recourse
-        Fitted, and without a `time_limit`: plans that depend on the speed of a machine could not be resumed.
+        Fitted, and without a `time_limit`: a run with plans that depend on the machine's speed could not be resumed.
     people
-        A .parquet or .csv file, or a folder of one kind of them.
+        A .parquet or .csv file, or a folder of files of one of these kinds.
     out
-        A new or empty folder; with `resume`, the one of the run to continue.
+        A new or empty folder; with `resume`, the folder of the run to continue.
     preferences
         What people told us: one `Preferences` for all, or a mapping from a person's label to theirs.
     index
-        The column with people's labels; else those that pandas wrote, else row numbers.
+        The column with people's labels. If left out: the index that pandas wrote, or row numbers.
     workers
-        How many chunks are worked on at the same time; else as many as there are cores.
+        How many chunks are worked on at the same time; as many as there are cores if left out.
     executor
         Any `concurrent.futures.Executor`. Without it: processes, or threads where the model cannot be pickled.
     cluster
         The address of a Dask scheduler, such as "tcp://scheduler:8786", to work with its workers.
     resume
-        Continue a run that was cut short. One that is finished is left as it is, but for parts that are not as they
-        were written, by their checksums: they are made again.
+        Continue a run that was cut short. In a finished run, parts whose checksums no longer agree are made again, and
+        everything else is left as it is.
     dedup
-        Solve people who have the same values and said the same only once. Keeps a few hundred bytes of memory for each
-        kind of people, and reads the input twice more.
+        Solve people who have the same values, and said the same, only once. Takes a few hundred bytes of memory for
+        each kind of people, and reads the input twice more.
     time_limit
-        Seconds that a chunk of people may take before its worker is taken to hang. None: 5 minutes, or 30 times what it
-        should take by the speed so far; before the first chunk is back there is only a warning after 5 minutes.
+        Seconds that a chunk of people may take before its worker counts as hanging. None: 5 minutes, or 30 times what
+        it should take by the speed so far, whichever is longer; until a first chunk is done, there is only a warning
+        after 5 minutes.
     people_per_part
-        People in a file that is written; what is lost when the run is killed is at most a few of these.
+        People per output file. If the run is killed, at most a few such parts are lost.
     give_up_after
-        People in a row on whom the model fails before the run stops, to be resumed.
+        The run stops, and can be resumed, after the model failed on this many people in a row.
     log
-        Where a line of JSON is written for each thing that happens; else "log.jsonl" in the folder.
+        Where to log what happens, as lines of JSON; "log.jsonl" in the folder if left out.
     progress
         A function that is called with a `Progress`.
     model_file
-        A fingerprint of the model's file, where it has one. It must be the same when a run is resumed, as must the
+        A fingerprint of the model's file, if it has one. A run is resumed only if it is the same, and so are the
         model's answers to some rows.
     """
     arrow()

@@ -46,25 +46,25 @@ _ROWS_TOUCHED = 250  # rows of a person's cost table that a long search looks at
 
 
 class Recourse(BaseEstimator):  # type: ignore[misc]
-    """Find, for each refused person, a small set of changes of which at least one is cheap for them.
+    """Find a small set of options for each refused person, so that at least one is cheap for them.
 
     Parameters
     ----------
     model
         The model that decides, fitted, on raw rows: a scikit-learn, xgboost or lightgbm estimator or Pipeline, any
-        callable from a DataFrame to probabilities or labels, `TorchModel`, `OnnxModel`, or `AllOf` several.
+        callable from a DataFrame to probabilities or labels, `TorchModel`, `OnnxModel`, or `AllOf` of several models.
     schema : Schema
         What each column is and how a person may move in it.
     method : str or searcher
         "guided", "cols", "pcols", "ls", "random"; published methods to compare with: "ar", "face-knn", "face-eps",
         "dice", "dice-random", "dice-genetic", "dice-kdtree"; or a configured one, such as ``COLS(gain="paper")``.
-        Guided search does with 200 rows what the others need thousands for.
+        Guided search needs 200 rows where the others need thousands.
     n_options : int
         Options per person, at most.
     budget : int
-        Rows per person that may be sent to the model, the person's own row included. Rows of a call in which the model
-        raised are not counted: they are sent again, person by person, to find out whom it fails on
-        (``plans.settings["model_failed_rows"]``).
+        Rows per person that may be sent to the model, the person's own row included. If the model raises in a call, its
+        rows are sent again, person by person, to find out whom it fails on. The rows of the failed call do not count;
+        ``plans.settings["model_failed_rows"]`` has their number.
     n_costs : int
         Cost functions drawn per person.
     target
@@ -74,10 +74,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     costs : str or CostDistribution
         Where cost functions come from: "mix", "linear", "percentile", or a `CostDistribution`.
     uncovered_cost : float
-        What a sampled cost function that no option serves counts in the objective.
+        What a drawn cost function counts in the objective if no option serves it.
     objective : str
         "emc", the expected minimum cost, or "satisfaction", the share of cost functions under which some option costs
-        less than `satisfied_below` (EMC then breaks ties).
+        less than `satisfied_below`; EMC breaks ties.
     satisfied_below : float
         See `objective`.
     time_limit : float, optional
@@ -139,12 +139,12 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: pd.DataFrame, y: object = None, distill: int = 0) -> Recourse:
         """Learn the percentiles of the training data, and check every setting. `y` is ignored.
 
-        With `distill`, also ask the model about so many rows, once: training rows and moves around them. Guided search
-        then begins with a guess of the model that all people share, and a budget of 20 goes nearly as far as 200. These
-        rows are reported as ``plans.settings["distill_rows"]``, apart from those spent on people.
+        With `distill`, also ask the model about this many rows, once: training rows and moves around them. Guided
+        search then begins with a guess of the model that all people share, and a budget of 20 goes nearly as far as
+        200. These rows are reported as ``plans.settings["distill_rows"]``, apart from those spent on people.
 
-        An estimator with both `predict_proba` and `predict` is asked about 256 rows of the table, at most, if the
-        threshold is 0.5: where `predict` refuses what the probability accepts, a warning says so.
+        At a threshold of 0.5, an estimator with both `predict_proba` and `predict` is asked about at most 256 rows of
+        the table, and `fit` warns where `predict` refuses what the probability accepts.
         """
         self._check_settings()
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
@@ -185,8 +185,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         progress
             True for a progress bar, or a function that is called with the share done, from 0 to 1.
         warm_start
-            Earlier plans: what they offered to people of the same labels is asked about first, as far as it is still
-            permitted. It counts against the budget.
+            Earlier plans. Options that they offered to people with the same labels are asked about first, if they are
+            still permitted. This counts against the budget.
         """
         self._check_fitted()
         searcher = self._searcher()
@@ -244,18 +244,18 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
 
         The cost functions that `recommend` drew are drawn again, and the oracle finds the least cost under each of
         them; their mean is a bound for every set of options, of whatever size. The model is asked about each state
-        once per person. Where the limit on rows comes first, the bound is lower, and still holds.
+        once per person. If the limit on rows is reached first, the bound is lower, and still holds.
 
         Parameters
         ----------
         plans
-            What `recommend` returned, with the settings that this object has.
+            What `recommend` returned, with the same settings as this object has now.
         people
             Labels of those to certify; None for all who were refused.
         preferences
             What `recommend` was given.
         max_queries
-            Rows per person, at most, beside those that the plan took.
+            Rows per person, at most, in addition to those of the plan.
         progress
             As in `recommend`.
         """

@@ -29,12 +29,12 @@ SETTINGS = (
 class Feature:
     """A column of the table as leastways sees it.
 
-    `values` is the grid, in order: where people may be led. A person's own number that is not on it, between two of its
-    points or beyond its ends, gets a place of its own and is never rounded away. `dtype` is the column's type in the
-    table; for "category", `categories` and what follows restore it. With `missing`, people may have no value here; it
-    stays like that, as nobody knows what they would have to change. To values in `never` nobody is led: people may have
-    them, and keep them ("unknown", "other"). `limits` are the least and the largest number that anybody can have: what
-    lies beyond is a fault of the table; None: there is none.
+    `values` is the grid, in order: the values that options may have. A person's own number between two grid points or
+    beyond the ends gets a place of its own and is never rounded. `dtype` is the column's type in the table; for
+    "category", `categories` and the fields after it restore it. With `missing`, people may have no value here; it then
+    stays missing, as nobody knows what they would have to change. Values in `never` ("unknown", "other") are kept by
+    people who have them, but nobody is led to them. `limits` are the smallest and the largest number that anybody can
+    have, None for no limit; a number beyond them is a fault of the table.
     """
 
     name: str

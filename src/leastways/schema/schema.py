@@ -47,8 +47,9 @@ class Schema:
         """Read kinds and grids off a training table.
 
         Integers take every value between the smallest and the largest (more than 1,000 of them: a quantile grid),
-        reals at most 100 quantile points, everything else the categories that occur, without order. Directions are
-        all `any`: say with `update` what a person cannot do. All columns that cannot be features are named at once.
+        reals at most 100 quantile points. A pandas categorical keeps its categories, in order if it is ordered;
+        everything else becomes a category of the values that occur, without order. All directions are `any`: say with
+        `update` what a person cannot do. An error names all columns that cannot be features at once.
 
         Examples
         --------
@@ -83,7 +84,7 @@ class Schema:
 
         Settings: direction, order, kind, values, grid, min, max, step, label, unit, missing, never, limits. With `step`
         but no `min`, the points between the ends are multiples of the step; both ends are always points of the grid.
-        Features whose name is no Python word go into a mapping:
+        A feature whose name is not a valid Python name goes into a mapping:
         ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
         """
         if settings is not None and not isinstance(settings, Mapping):

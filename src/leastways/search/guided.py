@@ -28,12 +28,12 @@ _FIRST_DOUBT = 0.7  # how far a guess is taken to be off before any was checked,
 
 @dataclass(frozen=True)
 class Guided:
-    """Costs are known without asking the model; so ask only about states that would lower EMC if accepted.
+    """Guided search, the default: ask only about states that would lower EMC if accepted.
 
-    Each round proposes states aimed at badly served cost samples, half of them the cheapest that a surrogate of the
-    model would accept (a multiple-choice knapsack), half moves around accepted states; asks about those with the
-    largest expected gain; and learns from the answers. The options are chosen last, from every accepted state found.
-    No state is asked about twice, and none that, noise apart, could not help.
+    Costs are known without asking the model. Each round proposes states for badly served cost samples: half are the
+    cheapest that a surrogate of the model would accept (a multiple-choice knapsack), half are moves around accepted
+    states. It asks about those with the largest expected gain, and learns from the answers. The options are chosen
+    last, from all accepted states. No state is asked about twice, and none that, noise apart, could not help.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ trust: false
 schema: schema.yaml
 # The table that costs are fitted on: .csv or .parquet.
 data: train.csv
-# The label that is a yes, and the probability from which on it is one.
+# The label that is a yes, and the lowest probability of it that counts as one.
 target: 1
 threshold: 0.5
 
@@ -33,15 +33,17 @@ retention_days: 365
 # Attributes that only the audit looks at, and the model never sees; callers send them under "groups".
 groups: []
 
-# Who can reach it. Another host than this machine needs API keys (`leastways keys create`) and, for 0.0.0.0 or ::,
+# Who can reach it. A host other than this machine needs API keys (`leastways keys create`) and, for 0.0.0.0 or ::,
 # the names that callers use.
 host: 127.0.0.1
 port: 8000
 # require_keys: true
 # allowed_hosts: [recourse.example.org]
-# The address outside, http or https; links begin with it. Without user, query or fragment.
+# The outside address, http or https; links begin with it. Without user, query or fragment.
 # public_url: https://recourse.example.org
 title: Ways to a yes
+# A folder with other words, languages or a style sheet for the pages.
+# texts: texts
 
 limits:
   body_bytes: 4000000        # a request's body

@@ -18,11 +18,12 @@ def check_model(
 ) -> None:
     """Raise AssertionError, with what is wrong, unless a model can be used by `Recourse` on rows like these.
 
-    (A target that the model does not know is a `SettingError`, as for `Recourse`; so is a threshold below the cut-off
-    that the model keeps itself.)
+    (A target that the model does not know is a `SettingError`, as for `Recourse`; so is a threshold below the model's
+    own cut-off.)
 
-    It must give one probability per row, within [0, 1]; the same for a row whatever its company and order (up to
-    `tolerance`). If it has `predict`, too, that must say yes where the probability does (at the default threshold).
+    It must give one probability per row, within [0, 1], and the same one whatever other rows are asked with it and in
+    whatever order (up to `tolerance`). If it also has `predict`, that must say yes where the probability does (at the
+    default threshold).
     """
     assert len(frame) >= 2, "give at least two rows to check with"
     judge = as_model(model, target, threshold=threshold)
