@@ -50,8 +50,8 @@ class Audit:
     curves : DataFrame
         Index grouping, group. FS@k by cost k: k, satisfied, low, high, oracle. Empty without hidden cost functions.
     changes : DataFrame
-        Index grouping, group, feature. How often options change it: people (share of those with options who have one that
-        changes it), options (share of the options).
+        Index grouping, group, feature. How often options change it: people (share of people with options
+        who have one that changes it), options (share of the options).
     unserved : DataFrame
         The refused people without any option, by label: their groups, status, reason.
     oracle : DataFrame or None
