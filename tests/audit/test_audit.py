@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import leastways as lw
 from leastways.audit import Audit, audit_plans, curves
@@ -138,6 +139,12 @@ def test_a_curve_that_all_or_none_have_reached_has_a_band(people: int) -> None:
         member = Member.of(figures, True, Chance(2000, 1, 1, 0), "table")
         assert ends == pytest.approx(interval(member.draws, share), abs=0.002)
     assert (low[0], high[0]) == (0.0, 0.0)
+
+
+def test_a_curve_that_nearly_all_have_reached_has_the_band_of_the_tables() -> None:
+    costs = np.array([[0.3] * 29 + [np.inf]])
+    _, low, high = curves._with_interval(costs, np.array([0.0, 0.4]), Chance(2000, 1, 1, 0), "nearly")
+    assert (low[1], high[1]) == pytest.approx(tuple(stats.beta.ppf([0.025, 0.975], 29.5, 1.5)), abs=0.02)
 
 
 def test_the_ends_of_a_curve_never_fall() -> None:

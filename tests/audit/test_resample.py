@@ -156,6 +156,37 @@ def test_everybody_served_is_not_certainty() -> None:
     assert np.isnan(Member.of(pairs([]), True, Chance(10, 1, 1, 0), "none").value)
 
 
+def test_nearly_everybody_served_is_no_surer_than_everybody() -> None:
+    """One of thirty is served under two of three cost functions: that says less for the group, not more."""
+    chance = Chance(4000, 1, 1, 0)
+    one, all_served = (Member.of(pairs([last] + [1.0] * 29), True, chance, "near") for last in (2 / 3, 1.0))
+    assert one.ends[0] < all_served.ends[0]
+    most = Member.of(pairs([0.0] + [1.0] * 29), True, chance, "most")
+    assert most.ends == pytest.approx(tuple(stats.beta.ppf([0.025, 0.975], 29.5, 1.5)), abs=0.01)
+    alike = Member.of(pairs([0.5] * 30), True, chance, "alike")  # nothing to resample, and half of it unknown
+    assert alike.ends[0] < 0.48
+    assert alike.ends[1] > 0.52
+
+
+def test_intervals_of_shares_hold_the_truth_where_nearly_all_are_served() -> None:
+    """Percentiles of plain resamples do in four of five cases."""
+    random, chance, hits = np.random.default_rng(3), Chance(400, 1, 1, 0), 0
+    for trial in range(300):
+        served = random.binomial(10, random.beta(0.95, 0.05, 30)) / 10
+        low, high = Member.of(pairs(served), True, chance, str(trial)).ends
+        hits += low <= 0.95 <= high
+    assert 0.92 <= hits / 300 <= 0.99
+
+
+@pytest.mark.parametrize("n", [5, 8, 40])
+def test_the_interval_of_a_mean_over_few_people_is_as_wide_as_students(n: int) -> None:
+    values = stats.norm.ppf((np.arange(n) + 0.5) / n) + 4
+    member = Member.of(pairs(values), False, Chance(50_000, 1, 1, 0), "few")
+    half = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    assert member.ends == pytest.approx((4 - half, 4 + half), abs=0.1 * half)
+    assert interval(np.array([1.0, 2.0, 3.0]), 2.0, 1) == (1.0, 3.0)
+
+
 @pytest.mark.parametrize("kind", ["numbers", "shares"])
 def test_the_p_value_is_that_of_all_permutations(kind: str) -> None:
     random = np.random.default_rng(3)

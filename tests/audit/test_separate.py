@@ -82,6 +82,18 @@ def test_no_interval_claims_the_impossible(women: list[float], found: bool) -> N
     assert line["search_gap_low"] >= -most
 
 
+def test_a_little_lost_is_no_surer_than_nothing() -> None:
+    """The search loses one function of one woman: it is not better known for that what it loses of women's."""
+    made = plans(SEX, [1.0] * 80)
+    lows = []
+    for first in (0.5, np.inf):
+        hidden = [truth([cost, *OPEN[1:], *OPEN]) for cost in (first, 0.5, 0.5)]
+        settings: dict[str, Any] = {"reference": {"sex": "male"}, "bootstraps": 4000, "permutations": 10}
+        line = row_of(audit_plans(made, "sex", truth=hidden, oracle=[oracle(OPEN + OPEN)] * 3, **settings))
+        lows.append(line["search_gap_low"])
+    assert lows[1] < lows[0]
+
+
 def test_one_person_alone_has_no_interval() -> None:
     """Under one of two cost functions: half a person is served, and nobody knows how the next fares."""
     made = plans(["female"] + ["male"] * 40, [1.0] * 41)

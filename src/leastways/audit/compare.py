@@ -12,7 +12,17 @@ from scipy.special import betaincinv
 
 from leastways.audit.figures import MEASURES, Figures
 from leastways.audit.groups import Grouping
-from leastways.audit.resample import Floats, Tally, bootstrap_sums, generator, holm, interval, p_value
+from leastways.audit.resample import (
+    Beside,
+    Floats,
+    Tally,
+    bootstrap_sums,
+    generator,
+    holm,
+    interval,
+    p_value,
+    weighed_means,
+)
 from leastways.metrics import disparate_impact_ratio
 from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
 
@@ -22,6 +32,8 @@ ALPHA = 0.05  # an adjusted p-value below this is a difference
 RATIO_KEYS = ("grouping", "group", "metric")
 REFERENCE, TOO_FEW, UNSURE = "reference", "too few people", "cannot say"
 LOWER, HIGHER, SLIGHTLY, SAME, UNDEFINED = "lower", "higher", "slightly ", "no large difference", "undefined"
+# Beside a group of whom a share is served: half a person who is not, and half a one who is.
+_HALF_SERVED = Beside(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0.5, 0.5]))
 SERVED = tuple(status for status in STATUSES if status not in NOT_SEARCHED)
 
 
@@ -42,6 +54,7 @@ class Member:
     tally: Tally  # of the pairs of the people whom it concerns
     value: float
     draws: Floats  # [bootstraps] its value in resamples
+    few: int | None = None  # of how many people they are resamples; None where an interval need not make up for that
 
     @classmethod
     def of(cls, pairs: Floats, share: bool, chance: Chance, *words: str) -> Member:
@@ -51,21 +64,27 @@ class Member:
             return cls(tally, float("nan"), np.full(chance.bootstraps, np.nan))
         top, below = tally.sums
         draws = drawn_values(tally, share, chance.bootstraps, generator(chance.random_state, "bootstrap", *words))
-        return cls(tally, float(top / below), draws)
+        return cls(tally, float(top / below), draws, None if share else tally.n)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval of the value."""
+        return interval(self.draws, self.value, self.few)
 
 
 def drawn_values(tally: Tally, share: bool, resamples: int, random: np.random.Generator) -> Floats:
     """Return a group's value in resamples of its people.
 
-    People who are all served, or all not, leave nothing to resample: an interval without width would claim to know
-    that the next one is too. Such a share is drawn from Jeffreys' Beta distribution instead. One person alone gives no
-    interval of anything else.
+    People who are all served, or nearly all, leave little to resample: an interval of no width would claim to know that
+    the next one is too. So a share is drawn with half a person who is served, and half a one who is not, beside them:
+    from Jeffreys' Beta distribution, if nobody is served in part. One person alone gives no interval of anything else.
     """
-    everybody = tally.rows[:, 0] / tally.rows[:, 1]
-    if share and len(tally.rows) == 1 and everybody[0] in (0.0, 1.0):
-        return drawn_share(tally.n if everybody[0] else 0, tally.n, resamples, random)
+    if share and len(tally.rows) == 1 and tally.rows[0, 0] in (0.0, 1.0):
+        return drawn_share(float(tally.sums[0]), tally.n, resamples, random)
     if tally.n < 2:
         return np.full(resamples, np.nan)
+    if share:
+        return weighed_means(tally, _HALF_SERVED, resamples, random)[:, 0]
     sums = bootstrap_sums(tally, resamples, random)
     return np.asarray(sums[:, 0] / sums[:, 1], dtype=np.float64)
 
@@ -103,7 +122,7 @@ def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str
         **{name: count[name] for name in SERVED},
     }
     for name in MEASURES:
-        ends = [interval(member[name].draws, member[name].value) for member in members]
+        ends = [member[name].ends for member in members]
         columns[name] = [member[name].value for member in members]
         columns[f"{name}_low"], columns[f"{name}_high"] = ([end[i] for end in ends] for i in (0, 1))
     keys = pd.MultiIndex.from_tuples([(grouping.name, g) for g in grouping.groups], names=["grouping", "group"])
@@ -123,7 +142,7 @@ def ratio_table(grouping: Grouping, reference: int, members: list[dict[str, Memb
             low, high, p = 1.0, 1.0, float("nan")
             if g != reference:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    low, high = interval(mine.draws / other.draws, ratio)
+                    low, high = interval(mine.draws / other.draws, ratio, _fewer(mine, other))
                 if min(mine.tally.n, other.tally.n) >= chance.min_group:
                     p = _p_value(mine.tally, other.tally, chance, grouping.name, group, name)
             people = (mine.tally.n, other.tally.n)
@@ -135,6 +154,11 @@ def ratio_table(grouping: Grouping, reference: int, members: list[dict[str, Memb
     table = table.astype(dict.fromkeys(counts, np.int64))
     table.insert(0, "reference", pd.Series(grouping.groups[reference], index=table.index, dtype="str"))
     return table
+
+
+def _fewer(mine: Member, other: Member) -> int | None:
+    """Return of how many people the smaller group is, where an interval has to make up for that."""
+    return None if mine.few is None or other.few is None else min(mine.few, other.few)
 
 
 def _p_value(mine: Tally, other: Tally, chance: Chance, *words: str) -> float:

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from leastways.audit.compare import Chance
 from leastways.audit.figures import Figures
 from leastways.audit.groups import Grouping
-from leastways.audit.resample import LARGE, LEVEL, Floats, Tally, bootstrap_sums, generator
+from leastways.audit.resample import LARGE, LEVEL, Beside, Floats, Tally, generator, weighed_means
 
 STEP, SHORTEST, LONGEST = 0.02, 1.5, 3.0
 MOST_POINTS = 500  # of a curve; a larger k widens the steps
@@ -77,7 +77,10 @@ def _resampled(reached: NDArray[np.int64], points: int, chance: Chance, *words: 
     curves = Tally(_curves(tally.rows.astype(np.int64), points), tally.counts)
     value = curves.sums / tally.n
     resamples = min(chance.bootstraps, MOST_RESAMPLES)
-    draws = bootstrap_sums(curves, resamples, generator(chance.random_state, "curve", *words)) / tally.n
+    ends = np.zeros((2, points))
+    ends[1, 1:] = 1.0  # no cost is below 0
+    random = generator(chance.random_state, "curve", *words)
+    draws = weighed_means(curves, Beside(ends, np.array([0.5, 0.5])), resamples, random)
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return value, np.minimum(low, value), np.maximum(high, value)
 

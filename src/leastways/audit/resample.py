@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtrit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -96,6 +97,33 @@ def bootstrap_sums(tally: Tally, resamples: int, random: np.random.Generator) ->
     return _in_blocks(resamples, n, drawn)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """A person who stands for those who were not seen, in parts: one is served, another is not."""
+
+    rows: Floats  # [e, c]
+    parts: Floats  # [e] with the sum 1
+
+
+def weighed_means(tally: Tally, beside: Beside, resamples: int, random: np.random.Generator) -> Floats:
+    """Return means of shares over people who are weighed by lot, and one more beside them: [resamples, c].
+
+    Resamples know nothing but what was seen: where all but a few are served they hardly differ, and their percentiles
+    are too narrow. Weights by lot are Rubin's Bayesian bootstrap (1981). Of people who are served or not, with half a
+    one of either kind beside them, it gives Jeffreys' interval of a share; and it is there for people served in part.
+    """
+    if len(tally.rows) * _COUNT_IN_DRAWS > tally.n and _nearly_normal(tally, tally.n):
+        return _normal_sums(tally, tally.n, 1.0, resamples, random) / tally.n
+    rows = np.concatenate([tally.rows, beside.rows])
+    people = np.concatenate([tally.counts, beside.parts])
+
+    def drawn(size: int) -> Floats:
+        weights = random.standard_gamma(people, (size, len(people)))
+        return np.asarray(weights @ rows / weights.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    return _in_blocks(resamples, len(rows), drawn)
+
+
 def permuted_sums(pool: Tally, n: int, permutations: int, random: np.random.Generator) -> Floats:
     """Return the sums over `n` people of the pool, drawn without replacement, [permutations, c]."""
     d, least = len(pool.rows), min(n, pool.n - n)
@@ -143,17 +171,31 @@ def _in_blocks(total: int, width: int, drawn: Callable[[int], Floats]) -> Floats
     return np.concatenate([drawn(min(size, total - first)) for first in range(0, total, size)])
 
 
-def interval(draws: Floats, value: float) -> tuple[float, float]:
+def interval(draws: Floats, value: float, people: int | None = None) -> tuple[float, float]:
     """Return the percentile interval of bootstrap draws; NaN where hardly any draw is defined.
 
-    Quantiles are draws themselves, without interpolation, so that an infinite one stays what it is.
+    Quantiles are draws themselves, without interpolation, so that an infinite one stays what it is. `people`: of how
+    many the draws are resamples, to look further out where they are few.
     """
     known = draws[~np.isnan(draws)]
     if np.isnan(value) or 2 * len(known) < len(draws) or not len(known):
         return float("nan"), float("nan")
-    low = float(np.quantile(known, (1 - LEVEL) / 2, method="lower"))
-    high = float(np.quantile(known, (1 + LEVEL) / 2, method="higher"))
+    beyond = (1 - LEVEL) / 2 if people is None else _beyond(people)
+    low = float(np.quantile(known, beyond, method="lower"))
+    high = float(np.quantile(known, 1 - beyond, method="higher"))
     return min(low, value), max(high, value)
+
+
+def _beyond(people: int) -> float:
+    """Return the share of draws beyond either end of an interval.
+
+    Resamples of n people vary too little, by the factor (n - 1) / n, and take the spread that was seen for the true
+    one, as a normal interval does where Student's is due. Both are made up for: the expanded percentile interval of
+    T. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), 371-386.
+    """
+    if people < 2:
+        return 0.0
+    return float(ndtr(-np.sqrt(people / (people - 1)) * stdtrit(people - 1, (1 + LEVEL) / 2)))
 
 
 def p_value(pool: Tally, first: Tally, permutations: int, random: np.random.Generator) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from leastways.audit.compare import RATIO_KEYS, Chance, drawn_share
+from leastways.audit.compare import RATIO_KEYS, Chance
 from leastways.audit.figures import Figures
 from leastways.audit.groups import Grouping
-from leastways.audit.resample import Floats, Tally, bootstrap_sums, generator, interval
+from leastways.audit.resample import Beside, Floats, Tally, generator, interval, weighed_means
 
+# Half of somebody is beyond the oracle's reach too; of the other half the search serves one part, and loses the other.
+_BESIDE = Beside(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.25, 0.25]))
 _Draws = tuple[float, Floats]  # a value, and the same in resamples
 
 
@@ -38,21 +40,16 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
 
 def _drawn(pairs: Floats, chance: Chance, *words: str) -> tuple[_Draws, _Draws]:
     """Return what the oracle reaches and what the search loses of it, each with draws from the same resamples."""
+    unknown = np.full(chance.bootstraps, np.nan)
     if not len(pairs):
-        nothing = (float("nan"), np.full(chance.bootstraps, np.nan))
-        return nothing, nothing
-    random = generator(chance.random_state, "oracle", *words)
+        return (float("nan"), unknown), (float("nan"), unknown)
     tally = Tally.of(pairs)
-    n = tally.n
-    best, lost = (tally.sums / n).tolist()
-    bests, losses = (bootstrap_sums(tally, chance.bootstraps, random) / n).T
-    if best in (0.0, 1.0):  # nothing to resample: see compare.drawn_values
-        bests = drawn_share(best * n, n, chance.bootstraps, random)
-    elif n < 2:
-        bests = np.full(chance.bootstraps, np.nan)
-    if lost in (0.0, best):  # the same of what there was to lose
-        losses = bests * drawn_share(lost * n, best * n, chance.bootstraps, random)
-    return (best, bests), (lost, np.minimum(losses, bests))  # nobody loses more than there is
+    best, lost = (tally.sums / tally.n).tolist()
+    if tally.n < 2 and not np.isin(pairs, (0.0, 1.0)).all():  # one person, served in part: see compare.drawn_values
+        return (best, unknown), (lost, unknown)
+    random = generator(chance.random_state, "oracle", *words)
+    bests, losses = weighed_means(tally, _BESIDE, chance.bootstraps, random).T
+    return (best, bests), (lost, losses)
 
 
 def _record(group: tuple[_Draws, _Draws], base: tuple[_Draws, _Draws], is_base: bool) -> dict[str, float]:

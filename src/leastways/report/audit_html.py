@@ -121,14 +121,15 @@ def _meaning(audit: Audit) -> str:
         ("Ratio", "A group's figure over the reference group's: the disparate impact ratio. 1 is equal."),
         (
             "Interval",
-            f"Found by drawing the people of each group anew, {audit.settings['bootstraps']:,} times. 95 of 100 such "
-            "intervals hold the true figure. They are not adjusted for the number of groups.",
+            f"Found by drawing the people of each group anew, {audit.settings['bootstraps']:,} times. About 95 of 100 "
+            "such intervals hold the true figure; fewer do of a mean over few people, a few of whom have very large "
+            "figures. They are not adjusted for the number of groups.",
         ),
         (
             "p-value",
             f"How often groups would differ so much by chance: labels are shuffled {audit.settings['permutations']:,} "
             "times. Adjusted by Holm's method over all groups of a measure, which keeps the chance of one false alarm "
-            "among them below 5 %.",
+            "among them below 5 %: for each measure by itself, not for all measures together.",
         ),
         (
             "Verdicts",

@@ -55,7 +55,7 @@ def cost_curves(audit: Audit, grouping: str, place: int = 0) -> Picture:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.3, borderpad=0)
 
     at_k = "; ".join(f"{g} {100 * _at(audit, grouping, g, 'satisfied'):.0f} %" for g in shown)
-    bands = " Shaded: 95 % intervals." if len(shown) <= 4 else ""
+    bands = " Shaded: 95 % intervals, of each cost by itself." if len(shown) <= 4 else ""
     oracle = " Thin dotted lines: the best that any search could reach." if has_oracle else ""
     return Picture(
         _name("curves", grouping, place),
