@@ -84,20 +84,22 @@ def _compared(rows: pd.DataFrame, column: str, pair: Sequence[str]) -> dict[str,
 
 
 def _ratio(top: NDArray[np.float64], below: NDArray[np.float64]) -> dict[str, float | None]:
-    """Return the ratio of means and a bootstrap 95 % interval; None where it is undefined."""
+    """Return the ratio of mean shares and its bootstrap 95 % interval, as an audit has it; None where undefined."""
     if not len(top) or not len(below) or below.mean() == 0:
         return {"ratio": None, "low": None, "high": None}
     draw = np.random.default_rng(0)
-    tops = top[draw.integers(0, len(top), (_DRAWS, len(top)))].mean(axis=1)
-    belows = below[draw.integers(0, len(below), (_DRAWS, len(below)))].mean(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = tops / belows
-    low, high = np.percentile(ratios[np.isfinite(ratios)], [2.5, 97.5]) if np.isfinite(ratios).any() else (None, None)
-    return {
-        "ratio": float(top.mean() / below.mean()),
-        "low": None if low is None else float(low),
-        "high": None if high is None else float(high),
-    }
+    low, high = np.percentile(_drawn_means(top, draw) / _drawn_means(below, draw), [2.5, 97.5])
+    return {"ratio": float(top.mean() / below.mean()), "low": float(low), "high": float(high)}
+
+
+def _drawn_means(shares: NDArray[np.float64], draw: np.random.Generator) -> NDArray[np.float64]:
+    """Return the mean share of people weighed by lot, with half a person at 0 and half a one at 1 beside them.
+
+    Where all have the same share, people drawn anew would have it too, and an interval would claim to be certain.
+    """
+    people = np.append(np.ones(len(shares)), [0.5, 0.5])
+    weights = draw.standard_gamma(people, (_DRAWS, len(people)))
+    return np.asarray(weights @ np.append(shares, [0.0, 1.0]) / weights.sum(axis=1), dtype=np.float64)
 
 
 def show(settings: Mapping[str, Any], data: Mapping[str, Any]) -> list[Table]:

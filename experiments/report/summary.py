@@ -16,6 +16,8 @@ from experiments.published import MEASURES
 from experiments.store import Store
 
 Found = Sequence[Mapping[str, Any]]
+_SHARES = ("FS@1", "Cov")  # of people, which hidden functions decide: chance has a part in them, seen or not
+_ROUNDING = 1e-9
 _BY_PERSON = {"Div": "diversity", "Prox": "proximity", "Spars": "sparsity", "Val": "validity"}
 # How a row tells of each setting that its method does not say; the seed is what is averaged over.
 _TOLD = {
@@ -90,15 +92,20 @@ def share_of_oracle(found: Found) -> float | None:
 
 
 def mean_of(found: Found, measure: str) -> tuple[float, float] | None:
-    """Return the mean of a measure over seeds and half its 95 % interval; None if no cell has it."""
+    """Return the mean of a measure over seeds and half its 95 % interval; None if no cell has it.
+
+    The half is NaN for a share that is the same in all seeds, or of nobody or everybody in the only one: that it did
+    not vary does not make it certain.
+    """
     values = [c["means"][measure] for c in found if c["means"].get(measure) is not None]
     if not values:
         return None
     if len(values) > 1:
-        spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        return float(np.mean(values)), float(student.ppf(0.975, len(values) - 1)) * spread
-    error = next((c["errors"].get(measure) for c in found if c["means"].get(measure) is not None), None)
-    return values[0], 1.96 * error if error is not None else math.nan
+        half = float(student.ppf(0.975, len(values) - 1)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    else:
+        error = next(c["errors"].get(measure) for c in found if c["means"].get(measure) is not None)
+        half = math.nan if error is None else 1.96 * error
+    return float(np.mean(values)), math.nan if measure in _SHARES and half < _ROUNDING else half
 
 
 def grouped(found: Found, *names: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:

@@ -85,7 +85,7 @@ def _measures(title: str, found: Found, paper: str | None, rows: Mapping[str, st
         line = [name, _size(cells)]
         line += [_beside(mean_of(cells, m), theirs.get(m), m) for m in MEASURES]
         lines.append([*line, "" if best is None else f"{best:.1f}"])
-    notes["± half a 95 % interval, over seeds or (one seed) people."] = None
+    notes["± half a 95 % interval, over seeds or (one seed) people; none of a share that is the same in all."] = None
     columns = ["method", "people x seeds", *MEASURES]
     if any(line[-1] for line in lines):
         columns.append("% of oracle")

@@ -16,7 +16,7 @@ from experiments.report import collect, draw, render
 from experiments.report.differences import UNKNOWN, cause_of, differences, gaps
 from experiments.report.fairness import collect as collect_groups
 from experiments.report.layout import Table
-from experiments.report.summary import mean_of, measures
+from experiments.report.summary import mean_of, measures, shown
 from experiments.store import Store
 
 from experiments import published
@@ -71,6 +71,24 @@ def test_ratios_between_groups_by_hand(tmp_path: Path) -> None:
     put(store, cell, {"min_cost": [0.5] * 4 + [INF] * 4, "group_sex": sex})
     (found,) = collect_groups(experiment("fairness", cell), store)["groups"]
     assert found["DIR FS@1"]["ratio"] is None  # nobody below: undefined, not infinite
+
+
+def test_a_ratio_of_shares_of_all_people_is_not_certain(tmp_path: Path) -> None:
+    """Everybody of either group is served: the interval is that of an audit, not a point."""
+    cell, store = Cell("adult_binary", "cols-paper"), Store("smoke", tmp_path)
+    put(store, cell, {"min_cost": [0.5] * 40, "group_sex": ["Male", "Female"] * 20})
+    (found,) = collect_groups(experiment("fairness", cell), store)["groups"]
+    assert found["DIR Cov"]["ratio"] == 1.0
+    assert found["DIR Cov"]["low"] < 0.95
+    assert found["DIR Cov"]["high"] > 1.05
+
+
+def test_a_share_that_does_not_vary_is_not_certain() -> None:
+    """Nobody in one seed, or as many in each: there is no interval, rather than one of no width."""
+    assert shown(mean_of(cells(73.6, 73.6, 73.6), "FS@1"), "FS@1") == "73.6"
+    assert shown(mean_of(cells(0.0, error=0.0), "FS@1"), "FS@1") == "0.0"
+    same = [{"means": {"Val": 50.0}, "errors": {"Val": 1.0}}] * 3
+    assert shown(mean_of(same, "Val"), "Val") == "50.0 ± 0.0"  # no hidden function has a part in it
 
 
 def test_differences_are_found_and_an_unknown_cause_is_said(tmp_path: Path) -> None:
