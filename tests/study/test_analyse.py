@@ -107,6 +107,8 @@ def test_figures_of_the_paper() -> None:
     assert d.value == pytest.approx(0.32)
     assert (d.high - d.low) / 2 == pytest.approx(0.164, abs=5e-4)
     assert d.p_value == pytest.approx(5.3e-4, rel=0.01)
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "run-a-preference-study.md").read_text(encoding="utf-8")
+    assert f"{100 * d.value:.0f} points ({100 * d.low:.0f} to {100 * d.high:.0f})" in page
     share = Share.of_counts(57, 100)
     assert (round(share.low, 3), round(share.high, 3)) == (0.472, 0.663)
 
