@@ -50,6 +50,8 @@ def test_category_dtype_keeps_its_order_and_its_unused_categories(ordered: bool)
     assert feature.kind == ("ordinal" if ordered else "category")
     assert feature.values == ("none", "hs", "ba")
     assert feature.categories_ordered is ordered
+    assert feature.never == ("ba",)
+    assert Schema.from_yaml(Schema((feature,)).to_yaml()).features == (feature,)
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=400))

@@ -97,11 +97,12 @@ class Columns:
     constant: NDArray[Any]  # [D]
 
     @classmethod
-    def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema) -> Columns:
+    def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema, *, offered: bool = False) -> Columns:
         """Vary each feature alone, from one row, and see which columns of the output change.
 
         A missing value may have columns of its own that no value of the grid moves. What it is encoded as is not kept:
-        people who lack a value are encoded themselves.
+        people who lack a value are encoded themselves. With `offered`, values that nobody is led to are not encoded:
+        the table holds others in their place, which a check of the people who have them finds out.
         """
         sizes = np.array([len(f.values) for f in schema.features])
         base = (sizes // 2).astype(np.int32)
@@ -110,7 +111,7 @@ class Columns:
         varied = np.concatenate([np.arange(n) for n in tried])
         codes = np.tile(base, (len(feature) + 1, 1))
         codes[np.arange(len(feature)), feature] = varied
-        encoded = encode(schema.decode(codes))
+        encoded = encode(schema.decode(to_offered(schema, codes) if offered else codes))
         shape = Shape.of(encoded)
         if len(codes) * np.prod(shape.tail, dtype=float) > _MOST_CELLS:
             raise NotColumnWise(f"the encoder returns rows of shape {shape.tail}, too wide to tabulate")
@@ -180,6 +181,18 @@ class Columns:
         if self.shape.sparse is not None:
             return self.shape.sparse(array)
         return array if len(self.shape.tail) == 1 else array.reshape(len(array), *self.shape.tail)
+
+
+def to_offered(schema: Schema, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return codes of the grids, [R, F], with one that is offered in place of each value that nobody is led to."""
+    codes = codes.copy()
+    for f, feature in enumerate(schema.features):
+        if feature.never and feature.offered.any():
+            kept = np.flatnonzero(feature.offered)
+            instead = kept[np.minimum(np.searchsorted(kept, np.arange(len(feature.values))), len(kept) - 1)]
+            on_grid = codes[:, f] < len(instead)  # the others are missing values
+            codes[on_grid, f] = instead[codes[on_grid, f]]
+    return codes
 
 
 def bits(array: NDArray[Any]) -> NDArray[Any]:

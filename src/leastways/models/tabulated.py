@@ -18,11 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.models.base import FloatArray, Model, Split
-from leastways.models.columns import UNTAME, Columns, NotColumnWise, bits, same_bits, tame
+from leastways.models.columns import UNTAME, Columns, NotColumnWise, bits, same_bits, tame, to_offered
 from leastways.models.frames import lend
 from leastways.rng import keys_of_rows, stream
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import slots_used
+from leastways.schema.codec import grid_places, slots_used
 
 _CALLS = (1, 2, 21, 232)  # rows a call when a decision is checked: its last bits may depend on how many share a call
 _FEW_ROWS = 16  # rows that tell whether the encoder is still the one that was tabulated
@@ -135,7 +135,7 @@ def encoder_table(split: Split, schema: Schema) -> Columns:
     `NotColumnWise` says why it cannot be used.
     """
     try:
-        columns = Columns.find(split.encode, schema)
+        columns = _columns(split, schema)
         codes = _some_rows(schema, sum(_CALLS))
         if not _holds(columns, split, codes, schema.decode(codes)):
             raise NotColumnWise("the encoder does not treat each column by itself")
@@ -144,6 +144,16 @@ def encoder_table(split: Split, schema: Schema) -> Columns:
     except Exception as error:  # the plain path meets it too if it matters, and reports it in its own words
         raise NotColumnWise(f"the encoder raised {type(error).__name__}: {error}") from error
     return columns
+
+
+def _columns(split: Split, schema: Schema) -> Columns:
+    """Tabulate all values; where the encoder fails on some that nobody is led to, those that are offered."""
+    try:
+        return Columns.find(split.encode, schema)
+    except Exception:
+        if not any(feature.never for feature in schema.features):
+            raise
+        return Columns.find(split.encode, schema, offered=True)
 
 
 def _encoded(
@@ -218,7 +228,7 @@ def _some_rows(schema: Schema, rows: int) -> NDArray[np.int32]:
     rng = np.random.default_rng(20240229)
     F = len(schema.features)
     slots = np.array([len(f.values) for f in schema.features], np.int32)
-    return _spread(rng.random((rows, F)), rng.random((rows, F)), slots)
+    return to_offered(schema, _spread(rng.random((rows, F)), rng.random((rows, F)), slots))
 
 
 def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
@@ -233,7 +243,12 @@ def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
     value, end, kept = drawn.reshape(len(people), 3, _ROWS_EACH, F).swapaxes(0, 1)
     anywhere = _spread(value, end, slots_used(schema.features, people)[:, None, :])
     now = people.codes[:, None, :]
-    return np.concatenate([now, np.where(kept < 0.5, now, anywhere)], axis=1)
+    stays = kept < 0.5
+    for f, feature in enumerate(schema.features):
+        if feature.never:  # nobody is asked about there, but those who have it
+            places = grid_places(anywhere[:, :, f].astype(np.intp), people.inserted_at[:, f, None], len(feature.values))
+            stays[:, :, f] |= ~feature.offered[places]
+    return np.concatenate([now, np.where(stays, now, anywhere)], axis=1)
 
 
 def _spread(value: FloatArray, end: FloatArray, slots: NDArray[np.int32]) -> NDArray[np.int32]:

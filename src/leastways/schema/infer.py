@@ -82,7 +82,7 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         raise _dates(name)
     if isinstance(dtype, pd.CategoricalDtype):
-        return _from_categories(name, dtype)
+        return _from_categories(name, dtype, known)
     if str(dtype).startswith("dictionary<"):
         raise SchemaError(f"column {name!r} is an Arrow dictionary; turn it into categories: .astype('category').")
     if all(isinstance(value, date) for value in known):
@@ -113,9 +113,11 @@ def _dates(name: str) -> SchemaError:
     return SchemaError(f"column {name!r} holds dates; turn it into a number (days, years) or drop it.")
 
 
-def _from_categories(name: str, dtype: pd.CategoricalDtype) -> Feature:
+def _from_categories(name: str, dtype: pd.CategoricalDtype, known: pd.Series[Any]) -> Feature:
+    """Return a feature of all categories; nobody is led to one that does not occur: encoders may not know it."""
     inner = dtype.categories
     categories = tuple(_plain_values(name, inner.to_series()))
+    occurs = np.isin(np.arange(len(inner)), known.cat.codes)
     return Feature(
         name,
         "ordinal" if dtype.ordered else "category",
@@ -124,6 +126,7 @@ def _from_categories(name: str, dtype: pd.CategoricalDtype) -> Feature:
         categories=categories,
         categories_ordered=bool(dtype.ordered),
         categories_dtype="" if pd.Index(list(categories)).dtype == inner.dtype else dtype_name(inner.dtype),
+        never=tuple(value for value, found in zip(categories, occurs, strict=True) if not found),
     )
 
 

@@ -47,9 +47,10 @@ class Schema:
         """Read kinds and grids off a training table.
 
         Integers take every value between the smallest and the largest (more than 1,000 of them: a quantile grid),
-        reals at most 100 quantile points. A pandas categorical keeps its categories, in order if it is ordered;
-        everything else becomes a category of the values that occur, without order. All directions are `any`: say with
-        `update` what a person cannot do. An error names all columns that cannot be features at once.
+        reals at most 100 quantile points. A pandas categorical keeps its categories, in order if it is ordered; those
+        that do not occur go into `never`. Everything else becomes a category of the values that occur, without order.
+        All directions are `any`: say with `update` what a person cannot do. An error names all columns that cannot be
+        features at once.
 
         Examples
         --------
