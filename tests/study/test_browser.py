@@ -97,7 +97,11 @@ def test_open_questions_are_pointed_out(page: Any, study: Study, tmp_path: Path)
     page.click("#next")
     assert page.locator(".page.shown .open:visible").count() == 2
     assert page.inner_text("#next") == "Skip for now"
+    first = page.locator('.page.shown [data-question="reasonable_A"] input').first
+    assert first.evaluate("one => one === document.activeElement")
+    assert page.inner_text(f"#{first.get_attribute('aria-describedby')}") == "Not answered yet."
     choose(page, "reasonable_A", "yes")
+    assert first.get_attribute("aria-describedby") is None
     assert page.locator(".page.shown .open:visible").count() == 1
     page.click("#next")
     page.click("#next")
@@ -129,6 +133,21 @@ def test_by_keyboard_alone(page: Any) -> None:
     assert page.is_checked('.page.shown [data-question="reasonable_A"] input[value="yes"]')
     assert page.is_checked('.page.shown [data-question="reasonable_B"] input[value="no"]')
     assert page.inner_text("#done") == "1 of 2 answered"
+
+
+@pytest.mark.parametrize("height", [480, 560, 640, 720])
+def test_the_bar_hides_no_answer_that_has_the_focus(page: Any, height: int) -> None:
+    page.set_viewport_size({"width": 360, "height": height})
+    page.focus("#next")
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.type") == "radio"
+        assert page.evaluate(CLEAR_OF_THE_BAR)
+
+
+CLEAR_OF_THE_BAR = """() => document.activeElement.closest("label").getBoundingClientRect().bottom
+    <= document.querySelector(".bar").getBoundingClientRect().top"""
 
 
 def test_a_browser_that_keeps_nothing(browser: Any, study: Study, tmp_path: Path) -> None:

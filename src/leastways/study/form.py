@@ -165,7 +165,7 @@ def _question(group: str, question: str, text: str, choices: Sequence[tuple[str,
     )
     return (
         f'<fieldset data-question="{question}"><legend>{escape(text)}</legend><div class="choices">{boxes}</div>'
-        '<p class="open" hidden>Not answered yet.</p></fieldset>'
+        f'<p class="open" id="{group}-open" hidden>Not answered yet.</p></fieldset>'
     )
 
 

@@ -72,9 +72,18 @@ SCRIPT = r"""
     return store.write({ answers: answers, page: current });
   }
 
+  /** Say that a question is open: beside it, and to whoever hears the page when they come to its answers. */
+  function mark(field, on) {
+    const words = field.querySelector(".open");
+    words.hidden = !on;
+    for (const box of field.querySelectorAll("input"))
+      if (on) box.setAttribute("aria-describedby", words.id);
+      else box.removeAttribute("aria-describedby");
+  }
+
   function markOpen(sheet, on) {
     for (const field of sheet.querySelectorAll("fieldset"))
-      field.querySelector(".open").hidden = !(on && open(sheet).includes(field.dataset.question));
+      mark(field, on && open(sheet).includes(field.dataset.question));
   }
 
   function go(place, focus) {
@@ -188,7 +197,7 @@ SCRIPT = r"""
       for (const box of boxes(sheet, question))
         box.addEventListener("change", () => {
           take(sheet.dataset.item, question, box.value);
-          box.closest("fieldset").querySelector(".open").hidden = true;
+          mark(box.closest("fieldset"), false);
           if (!open(sheet).length) byId("next").textContent = "Next";
           showProgress();
           unsaved = !keep();

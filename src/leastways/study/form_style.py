@@ -1,6 +1,7 @@
 """How a study's form looks, on top of the sheet that reports use: for desks and for phones, in light and dark."""
 
 FORM_SHEET = """
+html { scroll-padding-bottom: 6rem; } /* clear of .bar */
 main { padding-top: 1.5rem; padding-bottom: 6.5rem; }
 .js .page { display: none; }
 .js .page.shown { display: block; }
@@ -56,6 +57,10 @@ button:focus-visible, summary:focus-visible, input[type=file]:focus-visible, tex
 .bad { color: var(--two); font-weight: 600; }
 textarea { width: 100%; font: .85rem/1.4 monospace; background: var(--panel); color: var(--ink);
   border: 1px solid var(--faint); border-radius: .5rem; padding: .5rem; }
+@media (max-height: 24rem) { /* enlarged: the bar would cover half of the screen */
+  .bar { position: static; }
+  main { padding-bottom: 2rem; }
+}
 @media (max-width: 48rem) {
   .questions { grid-template-columns: 1fr; }
 }
