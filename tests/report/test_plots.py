@@ -55,6 +55,17 @@ def test_chances_start_below_and_end_above_the_threshold() -> None:
     assert (then >= 50).all()
 
 
+def test_chances_of_a_spread_of_people_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = chances(plans())
+    n = len(whole.figure.axes[0].lines[0].get_xdata())
+    assert whole.figure.axes[0].get_ylabel() == f"{n} people, by their chance now"
+    monkeypatch.setattr("leastways.report.plots.MAX_PEOPLE", 2)
+    spread = chances(plans())
+    assert len(spread.figure.axes[0].lines[0].get_xdata()) == 2 < n
+    assert spread.figure.axes[0].get_ylabel() == f"2 of {n} people, by their chance now"
+    assert spread.alt == whole.alt  # the median is everybody's
+
+
 def test_axes_are_labelled() -> None:
     for picture in draw_all(plans(), truth()):
         (axes,) = picture.figure.axes

@@ -32,12 +32,9 @@ section > .pictures { margin-top: 1.6rem; }
 @page { margin: 14mm; }
 @media print {
   :root { --line-2: #00785a; --line-3: #a3487c; --line-4: #8a5f10; --line-5: #555; --bad: #a84300; --good: #00614a; }
-  .wide { overflow: visible; }
   table.groups { font-size: .82rem; }
   table.groups td { min-width: 0; }
   .findings { break-inside: avoid; }
-  details::details-content { content-visibility: visible; block-size: auto; }
-  summary { list-style: none; }
 }
 """
 )

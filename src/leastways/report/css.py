@@ -47,6 +47,7 @@ tbody th { font-weight: 400; }
 .wide { overflow-x: auto; }
 .person { border: 1px solid var(--faint); border-radius: .5rem; padding: 1rem 1.2rem; margin: 1rem 0; }
 .person table { width: 100%; margin-top: .6rem; }
+.person :is(.what, .now, .then) { min-width: 5rem; overflow-wrap: anywhere; } /* a name may be one long word */
 .person .option { font-weight: 700; color: var(--one); }
 .person .now { color: var(--soft); text-align: right; }
 .person .then { font-weight: 600; }
@@ -59,7 +60,7 @@ dt { font-weight: 600; margin-top: .7rem; }
 dd { margin: 0; max-width: 46rem; }
 footer { margin-top: 3rem; padding-bottom: 2.5rem; font-size: .85rem; }
 @media (max-width: 40rem) {
-  html { font-size: 15px; }
+  html { font-size: 93.75%; } /* of what the reader has chosen */
   header { padding-top: 1.5rem; }
   h1 { font-size: 1.5rem; }
   .cards { grid-template-columns: 1fr 1fr; }
@@ -81,5 +82,8 @@ footer { margin-top: 3rem; padding-bottom: 2.5rem; font-size: .85rem; }
   .person, figure, .cards li, tr { break-inside: avoid; }
   h2, h3, h2 + .note { break-after: avoid; }
   .pictures { grid-template-columns: 1fr 1fr; }
+  .wide { overflow: visible; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  summary { list-style: none; }
 }
 """

@@ -140,7 +140,10 @@ def chances(plans: RecoursePlans) -> Picture:
     now = plans.summary["probability"].reindex(first["person"]).to_numpy(dtype=np.float64)
     then = first["probability"].to_numpy(dtype=np.float64)
     order = np.argsort(now, kind="stable")
+    medians = 100 * np.median(now), 100 * np.median(then)
+    people = f"{len(order)} people"
     if len(order) > MAX_PEOPLE:
+        people = f"{MAX_PEOPLE} of {people}"
         order = order[np.linspace(0, len(order) - 1, MAX_PEOPLE).round().astype(np.intp)]
     now, then = 100 * now[order], 100 * then[order]
     threshold = 100 * float(plans.settings.get("threshold", 0.5))
@@ -152,7 +155,7 @@ def chances(plans: RecoursePlans) -> Picture:
         axes.plot(then, y, "o", color=ONE, markersize=4.5, label="with option 1")
         axes.axvline(threshold, color=INK, linewidth=0.9, linestyle=":")
         axes.set(xlim=(-2, 102), xlabel="chance of a yes, by the model (%)", yticks=[])
-        axes.set_ylabel(f"{len(now)} people, by their chance now")
+        axes.set_ylabel(f"{people}, by their chance now")
         axes.grid(visible=False, axis="y")
         _legend(axes)
 
@@ -160,8 +163,7 @@ def chances(plans: RecoursePlans) -> Picture:
         "chances",
         "The chance of a yes, now and then",
         _figure(draw),
-        f"The median chance rises from {np.median(now):.0f} % to {np.median(then):.0f} %; "
-        f"a yes needs {threshold:.0f} %.",
+        f"The median chance rises from {medians[0]:.0f} % to {medians[1]:.0f} %; a yes needs {threshold:.0f} %.",
         f"Each line is a person. The dotted line at {threshold:.0f} % is where the model says yes. The cheapest way "
         "there often ends just beyond it.",
     )
