@@ -474,6 +474,42 @@ def is_narrow(page: Any) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_letters_of_twice_the_size(visit: Open, site: Site, language: str) -> None:
+    page = visit(f"/p/{site.someone().token}?lang={language}", viewport={"width": 360, "height": 740})
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert is_narrow(page)
+    assert page.evaluate(BROKEN, ".languages a, .facts dd, .effort p, .wish .now, .wish .lock, .wish .ask") == []
+
+
+# Short words that go over more than one line, in these parts of the page.
+BROKEN = """parts => [...document.querySelectorAll(parts)].flatMap((part) => {
+    const all = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), broken = [];
+    for (let text = all.nextNode(); text; text = all.nextNode()) {
+        for (const word of text.data.matchAll(/\\S{1,8}(?!\\S)/g)) {
+            if (word.index > 0 && /\\S/.test(text.data[word.index - 1])) continue;
+            const range = document.createRange();
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+})"""
+
+
+def test_who_is_led_to_a_wrong_limit_sees_what_it_is_of(visit: Open, site: Site) -> None:
+    page = visit(f"/p/{site.someone().token}", viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+    wish = page.locator(".wish:has(input[type=number])").first
+    wish.locator("summary").click()
+    wish.locator("input[type=number]").first.fill("9")
+    wish.locator("input[type=number]").last.fill("5")
+    page.wait_for_selector(".problems a", state="attached")
+    page.locator(".problems a").click()
+    page.wait_for_function("() => document.activeElement.type === 'number'")
+    assert wish.locator("legend").evaluate("one => one.getBoundingClientRect().top") >= 0
+
+
 def test_targets_are_large_enough(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}", viewport=PHONE)
     page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")

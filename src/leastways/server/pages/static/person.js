@@ -44,7 +44,7 @@ document.getElementById("print")?.addEventListener("click", () => window.print()
 // Paper has no folds: what is folded away is opened for print, and closed again.
 let folded = [];
 window.addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details.facts:not([open])")];
+  folded = [...document.querySelectorAll("details:is(.facts, .more):not([open])")];
   folded.forEach((part) => (part.open = true));
 });
 window.addEventListener("afterprint", () => folded.forEach((part) => (part.open = false)));
