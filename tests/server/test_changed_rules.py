@@ -51,6 +51,8 @@ def test_an_answer_by_another_threshold_says_so_and_can_be_made_anew(reopen: Reo
         page = visitor.get(here)
         assert page.status_code == 200
         assert f"This answer was made on {issued.answer.created.date()}" in page.text
+        assert f"Diese Antwort ist vom {issued.answer.created:%d.%m.%Y}." in visitor.get(f"{here}?lang=de").text
+        visitor.get(f"{here}?lang=en")
         assert "A yes needs 50%" in page.text  # what is shown is of that time
         assert "A yes needs 90%" not in page.text
         assert "wishes-heading" not in page.text

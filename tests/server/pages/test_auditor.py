@@ -124,7 +124,11 @@ def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
     page = Visitor(service).get("/audit?by=sex&until=2001-01-01")
     assert page.status_code == 200
     assert "nothing to audit" in page.text
+    assert "No answer was handed out" in page.text
     assert 'value="2001-01-01"' in page.text
+    page = Visitor(service).get("/audit?by=sex&since=2026-02-01&until=2026-01-31")
+    assert "no day lies between them" in page.text
+    assert "No answer was handed out" not in page.text
 
 
 def test_one_group_alone(service: Service) -> None:

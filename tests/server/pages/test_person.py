@@ -82,6 +82,7 @@ def test_bars_are_explained_where_there_are_any(
     (issued,) = service.answer([Applicant(next(one_change).state)])
     page = visitor.get(f"/p/{issued.token}").text
     assert 'class="note legend"' in page
+    assert "from what you told us" not in page  # they told us nothing yet
     alone = next(o.changes[0].feature for o in issued.answer.plan.options if len(o.changes) == 1)
     form = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != alone}
     page = visitor.send(f"/p/{issued.token}", form, headers={"X-Fragment": "options"}).text
@@ -185,14 +186,14 @@ def test_that_everything_is_locked_is_there_again(service: Service, visitor: Vis
     places = list(sliders(visitor.get(path).text))
     visitor.send(path, {f"{one}-lock": "1" for one in places})
     page = visitor.get(path).text
-    assert "Everything is locked" in page
+    assert "Everything is to stay as it is" in page
     assert "not kept" not in page
     assert changed_features(page) == set()
     assert locks(page) == set(places)
     assert service.read_by_token(issued.token).preferences == told  # by which the last options were found
     visitor.send(path, {f"{one}-lock": "1" for one in places[1:]})
     page = visitor.get(path).text
-    assert "Everything is locked" not in page
+    assert "Everything is to stay as it is" not in page
     assert locks(page) == set(places[1:])
 
 
@@ -203,7 +204,7 @@ def test_everything_locked_is_said_plainly_and_stores_nothing(
     form = {place(service, f.name, "lock"): "1" for f in service.schema.features}
     page = visitor.send(f"/p/{issued.token}", form)
     assert page.status_code == 200
-    assert "Everything is locked" in page.text
+    assert "Everything is to stay as it is" in page.text
     assert changed_features(page.text) == set()
     assert service.read_by_token(issued.token).id == before.id
 
@@ -227,7 +228,7 @@ def test_nothing_works_says_so_with_the_nearest_miss(service: Service, visitor: 
     text = unescape(page.text)
     assert "There is no way we can offer" in text  # every other term was asked about
     assert "We looked at every change that is open to you. None of them leads to a yes." in text
-    assert "Unlocking one of them may open a way" in text
+    assert "Allowing one of them may open a way" in text
     assert "The nearest we came" in text
     assert changed_features(page.text) == {"loan_months"}
     assert state["loan_months"] != service.read_by_token(token).plan.nearest_miss.values["loan_months"]  # type: ignore[union-attr]
@@ -269,6 +270,9 @@ def test_a_choice_is_recorded_and_repeated(service: Service, visitor: Visitor, i
     html = visitor.get(path).text
     assert why not in html
     assert why in unescape(html)
+    box = re.search(r"<textarea[^>]*>(.*?)</textarea>", html, re.DOTALL)
+    assert box is not None
+    assert unescape(box[1]) == why  # sent again, it is not lost
 
 
 def send_the_beginning(home: str, path: str, cookies: Any, form: dict[str, str], left_out: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,7 @@ def test_numbers_and_lists_as_a_language_writes_them() -> None:
     english, german = (LANGUAGES.by_code[code] for code in ("en", "de"))
     assert (english.number("1,234.5"), german.number("1,234.5")) == ("1,234.5", "1.234,5")
     assert (english.percent(0.625, 1), german.percent(0.625, 1)) == ("62.5%", "62,5\u00a0%")
+    assert (english.day(date(2026, 3, 9)), german.day(date(2026, 3, 9))) == ("2026-03-09", "09.03.2026")
     assert english.listing(["a"]) == "a"
     assert german.listing(["a", "b", "c"]) == "a, b und c"
     assert english.count("options.found", 1) != english.count("options.found", 2) == "2 ways to a yes"

@@ -143,6 +143,25 @@ def test_scores_are_told_apart_from_what_is_needed() -> None:
     assert "50.00%" in view.options[0].score
 
 
+@pytest.mark.parametrize(("threshold", "needed"), [(0.999, "99.9%"), (0.0004, "0.04%"), (0.625, "62%"), (1.0, "100%")])
+def test_what_is_needed_is_not_rounded_to_all_or_nothing(threshold: float, needed: str) -> None:
+    view = person_view(SCHEMA, ENGLISH, Told("id", plan(status="none_found"), Wishes(), threshold))
+    assert view.score.endswith(f"A yes needs {needed}.")
+
+
+def test_options_that_change_the_same_thing_are_called_by_what_they_ask() -> None:
+    own, family = view_of(plan(option(1, housing="own"), option(2, housing="with family"))).options
+    assert own.title == family.title == "housing"
+    assert own.in_words != family.in_words
+    assert own.in_words == "housing from rent to own"
+
+
+def test_an_estimate_is_from_what_was_said_only_if_something_was() -> None:
+    the_plan = plan(option(1, savings=9000.0))
+    assert "you told us" not in view_of(the_plan).effort_note
+    assert "you told us" in view_of(the_plan, Wishes({"savings": Wish(ease=0)})).effort_note
+
+
 def test_a_tie_that_the_model_calls_a_no_needs_more() -> None:
     tied = view_of(RecoursePlan(**(vars(plan(option(1, savings=9000.0))) | {"probability": 0.5})))
     assert tied.score == "The model rated your application at 50%. A yes needs more than 50%."
@@ -172,6 +191,8 @@ def test_what_nothing_works_says() -> None:
         assert view_of(plan(status=status)).headline
     closed = view_of(plan(option(1, age=40)), all_closed=True)
     assert (closed.options, closed.compared, closed.status) == ((), (), "all_closed")
+    every = Wishes({feature.name: Wish(locked=True) for feature in changeable(SCHEMA, STATE)})
+    assert view_of(plan(), every, all_closed=True).advice == ""  # the explanation says it already
 
 
 def test_a_search_that_was_cut_short_says_so() -> None:

@@ -52,6 +52,11 @@ class Question:
         only = (groups or {}).get(query.get("only", ""))
         return cls(by or tuple(usual), since, until, which if which in WHICH else WHICH[0], only)
 
+    @property
+    def crossed(self) -> bool:
+        """Whether the first day comes after the last."""
+        return self.since is not None and self.until is not None and self.since > self.until
+
     def address(self) -> str:
         """Return the query that asks this."""
         days = [(name, day.isoformat()) for name in ("since", "until") if (day := getattr(self, name)) is not None]

@@ -186,6 +186,7 @@ class AuditorPages:
             narrow=narrow,
             question=question,
             too_many=too_many,
+            crossed=question.crossed,
             choices=WHICH,
             signed_in=self.sessions.key_of(request.cookies.get(COOKIE)) is not None,
             **shown,

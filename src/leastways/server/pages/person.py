@@ -213,7 +213,7 @@ class PersonPages:
             heading=texts("page.subtitle", title=self.renderer.title),
             here=_here(token),
             view=view,
-            made=None if current else answer.created.date().isoformat(),
+            made=None if current else texts.day(answer.created.date()),
             fields=fields(schema, texts, answer.state, wishes, sent, dict(view.problems)) if asked and not only else [],
             asked=asked,
             ease_words=ease_words(texts),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from string import Formatter
@@ -52,6 +53,10 @@ class Catalogue:
     def percent(self, share: float, digits: int = 0) -> str:
         """Write a share as a percentage."""
         return self("number.percent", n=self.number(f"{100 * share:.{digits}f}"))
+
+    def day(self, day: date) -> str:
+        """Write a day."""
+        return self("number.date", day=f"{day:%d}", month=f"{day:%m}", year=f"{day:%Y}")
 
     def listing(self, items: list[str]) -> str:
         """Join words: a, b and c."""

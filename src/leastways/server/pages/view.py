@@ -35,6 +35,7 @@ class OptionView:
     number: int  # as the service knows it
     rank: int  # as the person sees it
     title: str
+    in_words: str  # all of it, as a button is called: two options may change the same things
     changes: tuple[ChangeView, ...]
     more: tuple[str, ...]  # what asks more of the same things, in words
     effort: str
@@ -75,6 +76,7 @@ class PersonView:
     facts: tuple[Fact, ...]
     fixed: tuple[Fact, ...]
     options: tuple[OptionView, ...]
+    effort_note: str
     compared: tuple[Compared, ...]
     miss: Miss | None
     problems: tuple[tuple[str, str], ...]  # field, sentence
@@ -124,6 +126,7 @@ def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
         facts=facts,
         fixed=fixed,
         options=options,
+        effort_note=texts("options.effort_note" if told.wishes.empty else "options.effort_note_said"),
         compared=_compared(words, plan.state, [way.option for way in offered]),
         miss=None if options or told.all_closed else _miss(words, told),
         problems=tuple(_problem(words, problem, plan.state) for problem in told.problems),
@@ -150,6 +153,7 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
         number=option.number,
         rank=rank,
         title=texts.listing([change.label for change in changes]),
+        in_words=_in_words(texts, changes),
         changes=changes,
         more=tuple(_in_a_line(words, state, other) for other in way.more),
         effort=texts(f"effort.{word}"),
@@ -158,6 +162,10 @@ def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionVi
         score=_score(texts, option.probability, told.threshold, "options.score", accepted=True),
         chosen=told.choice is not None and told.choice.taken == option.values,
     )
+
+
+def _in_words(texts: Catalogue, changes: Sequence[ChangeView]) -> str:
+    return texts.listing([texts("choice.change", label=c.label, before=c.before, after=c.after) for c in changes])
 
 
 def _in_a_line(words: Words, state: Mapping[str, Any], option: RecourseOption) -> str:
@@ -184,11 +192,16 @@ def _score(texts: Catalogue, probability: float, threshold: float, key: str, *, 
     tied = math.isclose(probability, threshold, rel_tol=0, abs_tol=_TIE)
     for digits in (0, 1, 2):
         score, needed = (texts.percent(p, digits) for p in (probability, threshold))
-        if score != needed or tied:
+        if (score != needed or tied) and not _rounds_away(threshold, digits):
             break
     if tied and not accepted:
         needed = texts("number.above", n=needed)
     return texts(key, score=score, needed=needed)
+
+
+def _rounds_away(threshold: float, digits: int) -> bool:
+    """Whether a threshold would read as 0 or 100 %, and is neither."""
+    return 0 < threshold < 1 and round(threshold, digits + 2) in (0, 1)
 
 
 def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], told: Told) -> str:
@@ -200,7 +213,9 @@ def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], t
 
 
 def _advice(schema: Schema, texts: Catalogue, told: Told) -> str:
-    """Say what the person could loosen, if they closed or limited anything."""
+    """Say what the person could loosen, if they closed or limited anything; of all closed the explanation says it."""
+    if told.all_closed:
+        return ""
     features = changeable(schema, told.plan.state)
     closed = sum(told.wishes.of(f.name).closed for f in features)
     limited = sum(told.wishes.of(f.name).limited and not told.wishes.of(f.name).closed for f in features)
@@ -253,5 +268,4 @@ def _chosen(words: Words, told: Told) -> dict[str, str]:
     if taken is None:
         return {"chosen": texts("choice.recorded_none"), "chosen_reason": reason}
     changes = words.changes(told.plan.state, taken)
-    parts = [texts("choice.change", label=c.label, before=c.before, after=c.after) for c in changes]
-    return {"chosen": texts("choice.recorded", what=texts.listing(parts)), "chosen_reason": reason}
+    return {"chosen": texts("choice.recorded", what=_in_words(texts, changes)), "chosen_reason": reason}

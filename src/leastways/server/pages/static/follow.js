@@ -7,6 +7,8 @@
 const PAUSE = 60; // ms without a further change before asking: a dragged slider is one question
 const SLOW = 1500; // ms after which waiting is told, and a newer question no longer waits
 const GIVE_UP = 20000; // ms after which it has failed
+const RELOAD = ["expired", "changed", "overtaken"]; // only another page helps: asking again fails again
+const USELESS = ["spent", "gone"]; // nothing helps
 
 export class Follower {
   constructor(form, options, live) {
@@ -15,11 +17,12 @@ export class Follower {
     this.live = live;
     this.told = live.querySelector("#told");
     this.again = live.querySelector("#again");
-    this.again.addEventListener("click", () => this.now());
+    this.again.addEventListener("click", () => (this.old ? window.location.reload() : this.now()));
     window.addEventListener("online", () => this.again.hidden || this.now());
     this.timer = 0;
     this.asking = null; // the question on its way
     this.wanted = false; // whether something changed since it was asked
+    this.old = false; // whether the page itself is no longer good
   }
 
   soon() {
@@ -134,7 +137,9 @@ export class Follower {
     this.live.classList.add("bad");
     this.options.classList.add("stale");
     const pressed = document.activeElement === this.again;
-    this.again.hidden = why === "spent"; // trying again would not help
+    this.old = RELOAD.includes(why);
+    this.again.textContent = this.form.dataset[this.old ? "reload" : "again"];
+    this.again.hidden = USELESS.includes(why);
     if (pressed && this.again.hidden) this.options.focus();
   }
 }
