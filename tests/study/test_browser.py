@@ -150,6 +150,20 @@ CLEAR_OF_THE_BAR = """() => document.activeElement.closest("label").getBoundingC
     <= document.querySelector(".bar").getBoundingClientRect().top"""
 
 
+def test_letters_of_twice_the_size(browser: Any, study: Study) -> None:
+    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    setting = "--blink-settings=defaultFontSize=32"
+    large = browser.browser_type.launch(executable_path=CHROMIUM, args=[*flags, setting])
+    tab = large.new_page(viewport={"width": 360, "height": 740})
+    tab.goto(study.form("ann").as_uri())
+    for _ in range(2):
+        assert tab.evaluate("document.documentElement.scrollWidth") == 360
+        tab.locator("#next").click()
+    box = tab.locator("#next").bounding_box()  # where it asks whether to skip, with more words
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
+    large.close()
+
+
 def test_a_browser_that_keeps_nothing(browser: Any, study: Study, tmp_path: Path) -> None:
     context = browser.new_context()
     context.add_init_script(

@@ -63,7 +63,7 @@ footer { margin-top: 3rem; padding-bottom: 2.5rem; font-size: .85rem; }
   html { font-size: 93.75%; } /* of what the reader has chosen */
   header { padding-top: 1.5rem; }
   h1 { font-size: 1.5rem; }
-  .cards { grid-template-columns: 1fr 1fr; }
+  .cards { grid-template-columns: repeat(auto-fit, minmax(min(100%, 8.5rem), 1fr)); }
   .cards strong { font-size: 1.4rem; }
   .person { padding: .8rem .9rem; }
   .person thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

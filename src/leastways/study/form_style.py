@@ -10,9 +10,9 @@ h1:focus, h2:focus { outline: none; }
 .who { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1.25rem 2.5rem; }
 .who h3 { margin-bottom: .35rem; }
 .facts { margin: 0; }
-.facts div { display: flex; justify-content: space-between; gap: 1rem; border-bottom: 1px solid var(--faint);
-  padding: .12rem 0; }
-.facts dt { font-weight: 400; margin: 0; color: var(--soft); }
+.facts div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem;
+  border-bottom: 1px solid var(--faint); padding: .12rem 0; }
+.facts dt { flex: 1 1 5rem; font-weight: 400; margin: 0; color: var(--soft); }
 .facts dd { text-align: right; font-variant-numeric: tabular-nums; }
 small { color: var(--soft); }
 .wishes { list-style: none; margin: 0; padding: 0; }
@@ -33,18 +33,20 @@ fieldset { border: 1px solid var(--faint); border-radius: .6rem; background: var
   padding: .7rem 1rem .9rem; min-width: 0; }
 legend { float: left; width: 100%; padding: 0; margin-bottom: .5rem; font-weight: 600; }
 .choices { clear: both; display: flex; flex-wrap: wrap; gap: .5rem; }
-.choices label { display: flex; align-items: center; gap: .45rem; flex: 1 1 auto; min-height: 44px;
+.choices label { display: flex; align-items: center; gap: .45rem; flex: 1 1 auto; max-width: 100%; min-height: 44px;
+  overflow-wrap: anywhere;
   padding: .3rem .9rem .3rem .7rem; border: 2px solid var(--faint); border-radius: .5rem; background: var(--page);
   cursor: pointer; }
 .choices label:has(:checked) { border-color: var(--one); }
 .choices label:has(:focus-visible) { outline: 3px solid var(--one); outline-offset: 2px; }
-.choices input { width: 1.15rem; height: 1.15rem; margin: 0; accent-color: var(--one); }
+.choices input { flex: none; width: 1.15rem; height: 1.15rem; margin: 0; accent-color: var(--one); }
 .open { color: var(--two); font-size: .9rem; font-weight: 600; margin: .5rem 0 0; }
-.bar { display: none; position: fixed; inset: auto 0 0 0; gap: 1rem; align-items: center; background: var(--panel);
+.bar { display: none; position: fixed; inset: auto 0 0 0; flex-wrap: wrap; justify-content: space-between;
+  gap: .4rem 1rem; align-items: center; background: var(--panel);
   border-top: 1px solid var(--faint); padding: .6rem max(1.25rem, calc((100% - 65.5rem) / 2));
   padding-bottom: calc(.6rem + env(safe-area-inset-bottom)); }
 .js .bar { display: flex; }
-.done { flex: 1; text-align: center; font-size: .9rem; color: var(--soft); }
+.done { flex: 1 1 4.5rem; text-align: center; font-size: .9rem; color: var(--soft); }
 progress { display: block; width: 100%; height: .5rem; margin-top: .2rem; accent-color: var(--one); }
 button { font: inherit; min-height: 44px; padding: .3rem 1.2rem; border: 2px solid var(--faint);
   border-radius: .5rem; background: var(--page); color: var(--ink); cursor: pointer; }
@@ -57,7 +59,7 @@ button:focus-visible, summary:focus-visible, input[type=file]:focus-visible, tex
 .bad { color: var(--two); font-weight: 600; }
 textarea { width: 100%; font: .85rem/1.4 monospace; background: var(--panel); color: var(--ink);
   border: 1px solid var(--faint); border-radius: .5rem; padding: .5rem; }
-@media (max-height: 24rem) { /* enlarged: the bar would cover half of the screen */
+@media (max-height: 24rem), (max-width: 15rem) { /* enlarged: the bar would cover half of the screen */
   .bar { position: static; }
   main { padding-bottom: 2rem; }
 }

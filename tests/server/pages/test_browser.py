@@ -491,6 +491,13 @@ def test_letters_of_twice_the_size(visit: Open, site: Site, language: str) -> No
     assert page.evaluate(BROKEN, ".languages a, .facts dd, .effort p, .wish .now, .wish .lock, .wish .ask") == []
 
 
+def test_the_audit_in_letters_of_twice_the_size(visit: Open) -> None:
+    page = visit("/audit?by=sex", viewport={"width": 360, "height": 740})
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert is_narrow(page)
+    assert page.evaluate(BROKEN, ".choose, .downloads, .cards") == []
+
+
 # Short words that go over more than one line, in these parts of the page.
 BROKEN = """parts => [...document.querySelectorAll(parts)].flatMap((part) => {
     const all = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), broken = [];
@@ -532,10 +539,12 @@ def test_targets_are_large_enough(visit: Open, site: Site) -> None:
 
 def test_on_paper_there_are_no_controls(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
+    page.evaluate("""() => document.querySelector(".card .changes").insertAdjacentHTML("afterend",
+        '<details class="more"><summary>More</summary><ul><li>Much more</li></ul></details>')""")  # few have any
     page.emulate_media(media="print")
     for part in (".wishes", ".languages", ".refuse", ".card button", "#print"):
         assert page.locator(part).first.is_hidden(), part
-    for part in (".decision h1", ".facts dl", ".card .changes", ".compare table"):
+    for part in (".decision h1", ".facts dl", ".card .changes", ".card .more ul", ".compare table"):
         assert page.locator(part).first.is_visible(), part
 
 
