@@ -169,11 +169,43 @@ def test_limits_are_kept(visit: Open, site: Site) -> None:
     assert page.get_attribute(f"#{low}", "aria-invalid") == "true"
     page.locator(f"#{low}").fill("")
     page.locator(f"#{low}").focus()
-    followed(page, lambda: page.keyboard.type("-"))  # browsers send nothing for what is no number
+    followed(page, lambda: page.keyboard.type("-"))
     assert "please write a number" in page.inner_text("#told")
     followed(page, lambda: page.locator(f"#{low}").fill(""))
     assert page.locator(".problems").count() == 0
     assert page.get_attribute(f"#{low}", "aria-invalid") is None
+
+
+def test_thousands_as_the_page_writes_them(visit: Open, site: Site) -> None:
+    one = site.someone()
+    page = visit(f"/p/{one.token}?lang=de")
+    high = site.place("savings", "high")
+    page.locator(f"#{high.removesuffix('-high')} summary").click()
+    asked: list[Any] = []
+    page.on("request", lambda request: asked.append(request) if request.method == "POST" else None)
+    page.clock.install()
+    page.clock.pause_at(time.time() + 3600)
+    page.locator(f"#{high}").focus()
+    page.keyboard.type("200.000,5")
+    page.evaluate("() => fetch('/static/icon.svg').then(() => 0)")  # whatever was asked before this has been seen
+    assert asked == []  # half a number is not what anybody means
+    followed(page, lambda: page.clock.run_for(1000))
+    assert len(asked) == 1
+    assert savings_of(site, one) == (None, 200_000.5)
+    page.locator(f"#{high}").select_text()
+    page.keyboard.type("300.000")
+    followed(page, lambda: page.keyboard.press("Tab"))  # whoever leaves the field has written it all
+    assert savings_of(site, one) == (None, 300_000)
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.type("999999,5")
+    followed(page, lambda: page.keyboard.press("Tab"))
+    page.reload()
+    assert page.input_value(f"#{high}") == "999999,5"
+
+
+def savings_of(site: Site, one: Issued) -> Any:
+    preferences = site.service.read_by_token(one.token).preferences
+    return preferences and preferences.ranges.get("savings")
 
 
 def test_categories_not_ticked_are_not_offered(visit: Open, site: Site) -> None:
@@ -395,7 +427,7 @@ def test_without_scripts(visit: Open, site: Site) -> None:
     page.locator(f"[name={site.place(name, 'lock')}]").check()
     page.get_by_role("button", name="Show my options").click()
     assert page.url.endswith("#options")
-    numbers = page.locator(".limits:has(input[type=number])").first
+    numbers = page.locator(".limits:has(input[type=text])").first
     numbers.locator("summary").click()
     numbers.locator("input").first.fill("-5")
     numbers.locator("input").last.fill("-9")
@@ -516,13 +548,13 @@ BROKEN = """parts => [...document.querySelectorAll(parts)].flatMap((part) => {
 
 def test_who_is_led_to_a_wrong_limit_sees_what_it_is_of(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}", viewport={"width": 360, "height": 740}, reduced_motion="reduce")
-    wish = page.locator(".wish:has(input[type=number])").first
+    wish = page.locator(".wish:has(input[type=text])").first
     wish.locator("summary").click()
-    wish.locator("input[type=number]").first.fill("9")
-    wish.locator("input[type=number]").last.fill("5")
+    wish.locator("input[type=text]").first.fill("9")
+    wish.locator("input[type=text]").last.fill("5")
     page.wait_for_selector(".problems a", state="attached")
     page.locator(".problems a").click()
-    page.wait_for_function("() => document.activeElement.type === 'number'")
+    page.wait_for_function("() => document.activeElement.type === 'text'")
     assert wish.locator("legend").evaluate("one => one.getBoundingClientRect().top") >= 0
 
 

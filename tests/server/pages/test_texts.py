@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jinja2 import Environment, nodes
 
 from leastways.errors import SettingError
@@ -121,6 +123,39 @@ def test_numbers_and_lists_as_a_language_writes_them() -> None:
     assert english.listing(["a"]) == "a"
     assert german.listing(["a", "b", "c"]) == "a, b und c"
     assert english.count("options.found", 1) != english.count("options.found", 2) == "2 ways to a yes"
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "german"),
+    [
+        ("10000", 10_000, 10_000),
+        ("10,000", 10_000, 10),
+        ("10.000", 10, 10_000),
+        ("1.234.567", None, 1_234_567),
+        ("1,234,567.5", 1_234_567.5, None),
+        ("5.000,50", None, 5000.5),
+        ("1,5", None, 1.5),
+        ("1.5", 1.5, 1.5),
+        (" 10 000 ", 10_000, 10_000),
+        ("\u2212250", -250, -250),
+        ("-1.500", -1.5, -1500),
+        ("much", None, None),
+        ("", None, None),
+    ],
+)
+def test_numbers_as_people_write_them(text: str, english: float | None, german: float | None) -> None:
+    for code, value in (("en", english), ("de", german)):
+        if value is None:
+            with pytest.raises(ValueError, match="could not convert"):
+                LANGUAGES.by_code[code].read(text)
+        else:
+            assert LANGUAGES.by_code[code].read(text) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False).map(str))
+def test_what_a_page_writes_it_reads(text: str) -> None:
+    for texts in LANGUAGES:
+        assert texts.read(texts.number(text)) == float(text)
 
 
 def test_an_operator_changes_texts_and_adds_a_language(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import leastways as lw
 from leastways.schema import Feature
+from leastways.server.pages.fields import fields
+from leastways.server.pages.texts import Languages
 from leastways.server.pages.wishes import (
     EASE,
     NOT_AT_ALL,
@@ -224,6 +227,13 @@ def test_a_form_is_read() -> None:
     assert wishes.of("housing").accepted == ("own",)
     assert wishes.of("job").accepted is None  # all of them: no limit
     assert wishes.of("loan_months") == Wish()
+
+
+def test_a_keyboard_without_a_minus_is_asked_for_only_where_none_is_needed() -> None:
+    below = lw.Schema.infer(pd.DataFrame({"balance": range(-50, 50), "age": range(100)}))
+    found = {f.label: f for f in fields(below, Languages().by_code["de"], {"balance": 5, "age": 5}, Wishes())}
+    assert found["balance"].signed
+    assert not found["age"].signed
 
 
 @pytest.mark.parametrize(

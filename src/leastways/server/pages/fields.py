@@ -9,7 +9,7 @@ from typing import Any
 from leastways.errors import plain
 from leastways.schema import Feature, Schema
 from leastways.server.pages.texts import Catalogue
-from leastways.server.pages.wishes import EASE, Wish, Wishes, changeable, reachable
+from leastways.server.pages.wishes import EASE, Wish, Wishes, changeable, possible, reachable
 from leastways.server.pages.words import Words
 
 
@@ -35,8 +35,7 @@ class Field:
     unit: str = ""
     low: str = ""
     high: str = ""
-    least: str = ""
-    most: str = ""
+    signed: bool = False  # whether a number may be below zero
     ticks: tuple[Tick, ...] = ()
     limited: bool = False
     problem: str = ""
@@ -88,16 +87,16 @@ def _field(
             for value in others
         )
         return Field(**shared, ticks=ticks, limited=wish.limited)
-    ends = (wish.low, wish.high) if place not in problems else tuple(_first(sent, f"{place}-{e}") for e in _ENDS)
-    low, high = ("" if end is None else str(end) for end in ends)
-    bounds = [plain(value) for value in (feature.values[0], feature.values[-1], present)]
+    if place in problems:
+        low, high = (_first(sent, f"{place}-{end}") for end in _ENDS)  # as it was typed
+    else:
+        low, high = ("" if end is None else words.texts.number(str(end)) for end in (wish.low, wish.high))
     return Field(
         **shared,
         unit=words.unit(feature),
         low=low,
         high=high,
-        least=str(min(bounds)),
-        most=str(max(bounds)),
+        signed=any(plain(value) < 0 for value in possible(feature, present)),
         limited=wish.limited or bool(low or high),
     )
 

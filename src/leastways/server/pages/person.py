@@ -88,8 +88,8 @@ class PersonPages:
             return self._look_again(request, token, answer)
         if not self.service.is_current(answer):  # of today's page nothing was sent: this one is from before
             return self._outdated_page(request, token)
-        schema, state = self.service.schema, answer.state
-        wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form)
+        schema, state, number = self.service.schema, answer.state, self.renderer.texts(request).read
+        wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form, number)
         if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
             status = 200 if _wants_options_only(request) else 422
             return self._page(request, token, answer, wishes, status=status, problems=problems, sent=form)

@@ -50,6 +50,18 @@ class Catalogue:
         swap = {",": self("number.thousands"), ".": self("number.decimal")}
         return "".join(swap.get(letter, letter) for letter in text)
 
+    def read(self, text: str) -> float:
+        """Read a number as people write it in this language, in groups of thousands or not. ValueError: it is none.
+
+        "10.000" is ten in English and ten thousand in German, and a page that writes it so must read it so.
+        """
+        thousands, decimal = self("number.thousands"), self("number.decimal")
+        text = "".join(text.split()).replace("\u2212", "-")  # spaces may part thousands in any language
+        grouped = rf"[+-]?\d{{1,3}}({re.escape(thousands)}\d{{3}})+({re.escape(decimal)}\d*)?"
+        if thousands and re.fullmatch(grouped, text):
+            text = text.replace(thousands, "")
+        return float(text.replace(decimal, "."))
+
     def percent(self, share: float, digits: int = 0) -> str:
         """Write a share as a percentage."""
         return self("number.percent", n=self.number(f"{100 * share:.{digits}f}"))

@@ -15,7 +15,7 @@ they said, it is kept as they said it, beside the preferences.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -110,16 +110,20 @@ def changeable(schema: Schema, state: Mapping[str, Any]) -> list[Feature]:
 
 
 def read_form(
-    schema: Schema, state: Mapping[str, Any], form: Mapping[str, Sequence[str]]
+    schema: Schema,
+    state: Mapping[str, Any],
+    form: Mapping[str, Sequence[str]],
+    number: Callable[[str], float] = float,
 ) -> tuple[Wishes, list[Problem]]:
     """Read the fields of the form: all values sent under each name. What cannot be used is left out and named.
 
-    Fields are named by the feature's place in the schema (`f3-ease`), so that no column name can upset a form.
+    Fields are named by the feature's place in the schema (`f3-ease`), so that no column name can upset a form. `number`
+    reads one in the language of the page; it raises ValueError for what is none.
     """
     said, problems = {}, []
     for feature in changeable(schema, state):
         place = f"f{schema.position(feature.name)}"
-        wish, problem = _read_wish(feature, state[feature.name], place, form)
+        wish, problem = _read_wish(feature, state[feature.name], place, form, number)
         said[feature.name] = wish
         if problem is not None:
             problems.append(problem)
@@ -127,13 +131,13 @@ def read_form(
 
 
 def _read_wish(
-    feature: Feature, present: Any, place: str, form: Mapping[str, Sequence[str]]
+    feature: Feature, present: Any, place: str, form: Mapping[str, Sequence[str]], number: Callable[[str], float]
 ) -> tuple[Wish, Problem | None]:
     ease = _read_ease(form.get(f"{place}-ease", ()))
     locked = bool(form.get(f"{place}-lock"))
     if not feature.numeric:
         return Wish(locked, ease, accepted=_read_accepted(feature, present, place, form)), None
-    low, high = (_read_number(form.get(f"{place}-{end}", ())) for end in ("low", "high"))
+    low, high = (_read_number(form.get(f"{place}-{end}", ()), number) for end in ("low", "high"))
     fault = _range_fault(feature, present, low, high)
     if fault is not None and Wish(locked, ease).closed:
         return Wish(locked, ease), None  # limits of what stays as it is say nothing, and their fields are out of sight
@@ -160,13 +164,13 @@ def _read_accepted(
     return None if len(accepted) == len(others) else accepted
 
 
-def _read_number(sent: Sequence[str]) -> float | None:
+def _read_number(sent: Sequence[str], number: Callable[[str], float]) -> float | None:
     """Return the number sent, None for an empty field, NaN for what is no number."""
     text = sent[0].strip() if sent else ""
     if not text:
         return None
     try:
-        value = float(text)
+        value = number(text)
     except ValueError:
         return math.nan
     if not math.isfinite(value):

@@ -5,6 +5,7 @@
 // One that is slow is given up for a newer one; the service then records the newer one alone.
 
 const PAUSE = 60; // ms without a further change before asking: a dragged slider is one question
+const TYPING = 500; // the same for what is typed: half a number is not what anybody means
 const SLOW = 1500; // ms after which waiting is told, and a newer question no longer waits
 const GIVE_UP = 20000; // ms after which it has failed
 const RELOAD = ["expired", "changed", "overtaken"]; // only another page helps: asking again fails again
@@ -25,13 +26,19 @@ export class Follower {
     this.old = false; // whether the page itself is no longer good
   }
 
-  soon() {
+  soon(typed = false) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.now(), PAUSE);
+    this.timer = setTimeout(() => this.now(), typed ? TYPING : PAUSE);
+  }
+
+  /** Ask now if something is still waiting to be asked. */
+  hurry() {
+    if (this.timer !== 0) this.now();
   }
 
   now() {
     clearTimeout(this.timer);
+    this.timer = 0;
     this.wanted = true;
     if (this.asking === null) this.ask();
     else if (this.asking.slow) this.asking.abort();
@@ -60,7 +67,7 @@ export class Follower {
     try {
       const response = await fetch(this.form.action, {
         method: "POST",
-        body: new URLSearchParams(this.said()),
+        body: new URLSearchParams(new FormData(this.form)),
         headers: { "X-Fragment": "options", "X-Language": document.documentElement.lang },
         credentials: "same-origin",
         signal,
@@ -79,15 +86,6 @@ export class Follower {
   named(page) {
     const name = page.content.querySelector("[data-message]")?.dataset.message;
     return name in this.form.dataset ? name : undefined;
-  }
-
-  /** The form as it stands. Browsers send nothing for what is no number; then a sign is sent that is none either. */
-  said() {
-    const said = new FormData(this.form);
-    for (const field of this.form.querySelectorAll('input[type="number"]')) {
-      if (field.validity.badInput) said.set(field.name, "?");
-    }
-    return said;
   }
 
   /** Put new options in place; keep what the person is typing there, and where they are. */
@@ -117,7 +115,7 @@ export class Follower {
   /** Mark the fields that cannot be used, and only those. Returns what is wrong with them. */
   mark() {
     const links = [...this.options.querySelectorAll("[data-problem]")];
-    for (const field of this.form.querySelectorAll('input[type="number"]')) {
+    for (const field of this.form.querySelectorAll('input[type="text"]')) {
       const wrong = links.some((link) => field.name.startsWith(`${link.dataset.problem}-`));
       if (wrong) field.setAttribute("aria-invalid", "true");
       else field.removeAttribute("aria-invalid");

@@ -20,8 +20,9 @@ if (form) {
   form.addEventListener("input", (event) => {
     if (event.target.type === "range") name(event.target);
     if (event.target.type === "checkbox") follower.now();
-    else follower.soon();
+    else follower.soon(event.target.type === "text");
   });
+  form.addEventListener("change", () => follower.hurry()); // whoever leaves a field has written what they mean
   form.addEventListener("click", (event) => {
     const wanted = event.target.dataset.tick;
     if (!wanted) return;
