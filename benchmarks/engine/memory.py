@@ -11,7 +11,7 @@ from benchmarks.engine.tables import Table, verdict
 from benchmarks.engine.task import Task
 
 BUDGET = 200
-CHUNK_MIB = 400  # the search tables of a chunk; without chunks they would grow with every person
+CHUNK_MIB = 100  # the search tables of a chunk, as `Recourse` sizes it; without chunks they grow with every person
 
 
 def tasks(size: Size, seeds: int) -> Iterator[Task]:
