@@ -57,6 +57,8 @@ HIDDEN = {
         "whole",
         "n_slots",
         "column_dtype",
+        "number_dtype",
+        "short_float",
         "array",
         "as_held",
         "held",

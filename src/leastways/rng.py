@@ -7,7 +7,7 @@ batch, the order, the number of workers or the device, and two people in the sam
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,17 @@ def check_seed(seed: object) -> int:
 
 def keys_of_rows(rows: NDArray[Any], seed: int) -> Keys:
     """Return a 64-bit key per row of a numeric array, from the row's bytes and the seed."""
-    rows, salt = np.ascontiguousarray(rows), _salt(seed)
-    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8, key=salt).digest() for row in rows)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+    return _keys((row.tobytes() for row in np.ascontiguousarray(rows)), seed)
 
 
 def keys_of_labels(labels: Sequence[Any], seed: int) -> Keys:
     """Return a 64-bit key per label (a data frame's index), from its text and the seed."""
+    return _keys((repr(x.item() if hasattr(x, "item") else x).encode() for x in labels), seed)
+
+
+def _keys(contents: Iterable[bytes], seed: int) -> Keys:
     salt = _salt(seed)
-    texts = [repr(x.item() if hasattr(x, "item") else x).encode() for x in labels]
-    digests = b"".join(hashlib.blake2b(text, digest_size=8, key=salt).digest() for text in texts)
+    digests = b"".join(hashlib.blake2b(content, digest_size=8, key=salt).digest() for content in contents)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
-from leastways.schema.consistency import clauses_of, grid_levels
+from leastways.schema.codec import grid_levels
+from leastways.schema.consistency import clauses_of
 
 FEATURES = (
     Feature("a", "integer", (0, 1, 2), dtype="int64"),

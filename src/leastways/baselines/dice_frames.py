@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leastways.kernels.permitted import permitted_states
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import levels_of
+from leastways.schema.codec import levels_now
 from leastways.search import Problem
 
 OUTCOME = "outcome"
@@ -111,9 +111,7 @@ class Layout:
 
     def training(self, schema: Schema, rows: Encoded) -> NDArray[np.float64]:
         """Return training rows [R, F] in dice-ml's order."""
-        levels = levels_of(schema.features, rows)
-        every = np.arange(len(rows))
-        return np.stack([levels[f][every, rows.codes[:, f]] for f in self.order], axis=1)
+        return levels_now(schema.features, rows)[:, self.order]
 
     def covering(self) -> NDArray[np.float64]:
         """Return a few rows in which every value of every category occurs, and both ends of every number."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leastways.kernels.tables import Tables
 from leastways.schema import Encoded, Schema
+from leastways.schema.codec import levels_now
 
 Floats = NDArray[np.float64]
 Quantile = Literal["cdf", "mid"]
@@ -34,17 +35,14 @@ class PercentileShift:
     @classmethod
     def fit(cls, schema: Schema, rows: Encoded, quantile: Quantile) -> PercentileShift:
         """Learn the distribution of each feature."""
-        data: list[Floats] = []
-        for f, feature in enumerate(schema.features):
-            codes, own = rows.codes[:, f], rows.own[:, f]
-            if feature.numeric:
-                on_grid = feature.array[np.minimum(codes, len(feature.array) - 1)]
-                data.append(np.sort(np.where(rows.inserted_at[:, f] >= 0, own, on_grid)))
-            elif feature.ordered:
-                data.append(np.sort(codes.astype(np.float64)))
-            else:
-                data.append(np.bincount(codes, minlength=feature.n_slots).astype(np.float64))
-        return cls(quantile, tuple(data), tuple(f.ordered for f in schema.features))
+        levels = levels_now(schema.features, rows)
+        data = tuple(
+            np.sort(levels[:, f])
+            if feature.ordered
+            else np.bincount(rows.codes[:, f], minlength=feature.n_slots).astype(np.float64)
+            for f, feature in enumerate(schema.features)
+        )
+        return cls(quantile, data, tuple(f.ordered for f in schema.features))
 
     def of(self, t: Tables) -> Floats:
         """Return what each person's move to each slot costs, [P, V]; 0 for the slot they are at."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 from leastways.errors import SettingError, nearest
+from leastways.schema.grids import is_real
 
 _NAMED_ALPHA: dict[str, float | None] = {"mix": None, "linear": 1.0, "percentile": 0.0}
 
@@ -46,5 +46,5 @@ class CostDistribution:
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
     """Raise unless `value` is a number within the bounds."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
+    if not is_real(value) or not low <= float(value) <= high:
         raise SettingError(f"{name} must be a number from {low} to {high}, not {value!r}.")

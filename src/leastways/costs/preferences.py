@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from leastways.errors import PreferenceError, SchemaError, listed, nearest, plain
 from leastways.schema import Feature, Schema
+from leastways.schema.codec import grid_levels
 from leastways.schema.conditions import check_condition, condition_mask
-from leastways.schema.consistency import grid_levels
+from leastways.schema.grids import is_real
 
 
 @dataclass(frozen=True)
@@ -261,4 +261,4 @@ def check_changeable(schema: Schema, name: object, what: str) -> None:
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
-    return not isinstance(value, bool | str) and isinstance(value, Real) and low <= float(value) <= high
+    return is_real(value) and low <= float(value) <= high

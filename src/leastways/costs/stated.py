@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from leastways.errors import PreferenceError, plain
 from leastways.kernels.rules import RuleTables
 from leastways.schema import Encoded, Schema
 from leastways.schema.codec import finite, levels_of, slots_used
+from leastways.schema.grids import is_real
 
 StatedCost = Mapping[str, Any] | Callable[[str, Any, Any], float]
 
@@ -84,7 +84,7 @@ def _ask(
     for row, (slot, f) in enumerate(zip(slots.tolist(), features.tolist(), strict=True)):
         name, before, after = schema.names[f], plain(person[schema.names[f]].iloc[0]), columns[f][row]
         said = plain(cost(name, before, after))
-        if isinstance(said, bool) or not isinstance(said, Real) or not float(said) >= 0.0:
+        if not is_real(said) or not float(said) >= 0.0:
             raise PreferenceError(
                 f"cost({name!r}, {before!r}, {after!r}) returned {said!r}; costs are 0 or more or infinite."
             )

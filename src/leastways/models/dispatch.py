@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from numbers import Real
 from typing import Any
 
 from leastways.errors import SettingError
@@ -12,6 +11,7 @@ from leastways.models.base import Model, Unbound
 from leastways.models.cutoff import check_cutoff, ties_of
 from leastways.models.estimator import adapt_estimator, check_estimator
 from leastways.models.function import FunctionModel
+from leastways.schema.grids import is_real
 
 ACCEPTED = (
     "a fitted scikit-learn, xgboost or lightgbm classifier or Pipeline; a callable frame -> probability or "
@@ -43,7 +43,7 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
 
 def check_threshold(threshold: object) -> None:
     """Refuse a threshold that is no probability, or 0, from which on everything would be a yes."""
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0.0 < float(threshold) <= 1.0:
+    if not is_real(threshold) or not 0.0 < float(threshold) <= 1.0:
         raise SettingError(f"threshold must be a number above 0 and at most 1, not {threshold!r}.")
 
 

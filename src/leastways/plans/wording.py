@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from leastways.errors import plain
 from leastways.schema import Feature, Schema
 from leastways.schema.feature import EXACT
@@ -59,10 +57,8 @@ def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool 
 
 def _shortest(feature: Feature, value: float) -> float:
     """Return a number without digits that mean nothing: those behind what its column holds, or left by a sum."""
-    held = getattr(feature.column_dtype, "numpy_dtype", feature.column_dtype)
-    if isinstance(held, np.dtype) and held.kind == "f" and held.itemsize < 8:
-        return float(str(held.type(value)))
-    return float(f"{value:.12g}")
+    short = feature.short_float
+    return float(f"{value:.12g}") if short is None else float(str(short.type(value)))
 
 
 def change_text(feature: Feature, before: Any, after: Any) -> str:

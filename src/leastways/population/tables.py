@@ -70,9 +70,9 @@ def feature_type(feature: Feature) -> Any:
     """Return the type in which a feature is written."""
     pa = arrow()
     if feature.numeric:
-        inner = getattr(feature.column_dtype, "numpy_dtype", feature.column_dtype)
-        known = isinstance(inner, np.dtype) and inner.kind in "iuf"
-        return pa.from_numpy_dtype(inner) if known else pa.int64() if feature.whole else pa.float64()
+        if feature.number_dtype is not None:
+            return pa.from_numpy_dtype(feature.number_dtype)
+        return pa.int64() if feature.whole else pa.float64()
     kinds = {type(value) for value in feature.values}
     if kinds == {bool}:
         return pa.bool_()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from leastways.errors import DataError, listed, nearest, plain
 from leastways.schema.codec import category_codes
 from leastways.schema.feature import Feature
+from leastways.schema.grids import is_real
 
 _COLUMNS = ["row", "column", "value", "problem"]
 _LONGEST = 200  # characters of a value that a message shows
@@ -41,10 +41,6 @@ def check_columns(frame: object, features: Sequence[Feature], target: str | None
     """Check the table as a whole, and return its feature columns in the schema's order."""
     frame = check_is_frame(frame)
     names = [f.name for f in features]
-    given = list(frame.columns)
-    if (given == names or set(given) == {*names, target}) and len(given) == len(set(given)) and len(frame):
-        _check_labels(frame)
-        return frame[names]
     doubled = frame.columns[frame.columns.duplicated()].tolist()
     if doubled:
         raise DataError(f"columns occur twice: {listed(doubled)}.")
@@ -60,14 +56,10 @@ def check_columns(frame: object, features: Sequence[Feature], target: str | None
         raise DataError(". ".join(parts) + f". The schema has: {listed(names, 40)}.")
     if frame.empty:
         raise DataError("the table has no rows.")
-    _check_labels(frame)
-    return frame[names]
-
-
-def _check_labels(frame: pd.DataFrame) -> None:
     if frame.index.has_duplicates:
         twice = frame.index[frame.index.duplicated()].unique().tolist()
         raise DataError(f"the index names people, so its labels must be unique; twice or more: {listed(twice)}.")
+    return frame[names]
 
 
 def problems_of(frame: pd.DataFrame, features: Sequence[Feature]) -> pd.DataFrame:
@@ -184,7 +176,7 @@ def not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Mark what is no number; truth values and text are not."""
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return np.zeros(len(column), dtype=np.bool_)
-    return np.array([isinstance(v, bool | str) or not isinstance(v, Real) for v in column], dtype=np.bool_)
+    return np.array([not is_real(v) for v in column], dtype=np.bool_)
 
 
 def _shown(value: Any) -> str:

@@ -136,6 +136,18 @@ def grid_places(slots: NDArray[np.intp], at: Codes, size: int) -> NDArray[np.int
     return np.minimum(np.where((at >= 0) & (slots > at), slots - 1, slots), size - 1)
 
 
+def grid_levels(feature: Feature) -> NDArray[np.float64]:
+    """Return a feature's grid as numbers: its values, or their places for categories."""
+    return feature.array if feature.numeric else np.arange(len(feature.values), dtype=np.float64)
+
+
+def levels_now(features: Sequence[Feature], people: Encoded) -> NDArray[np.float64]:
+    """Return people's present values as numbers, places for categories, [P, F]; NaN where one is missing."""
+    grids = map(grid_levels, features)
+    on_grid = [grid[np.minimum(people.codes[:, f], len(grid) - 1)] for f, grid in enumerate(grids)]
+    return np.where(people.inserted_at >= 0, people.own, np.stack(on_grid, axis=1))
+
+
 def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:
     """Return each feature's values as numbers for each person, [P, slots]: own numbers in place, places for categories.
 
@@ -144,8 +156,7 @@ def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.f
     """
     out = []
     for f, feature in enumerate(features):
-        slots = np.arange(feature.n_slots)
-        base = feature.array if feature.numeric else np.arange(len(feature.values), dtype=np.float64)
+        slots, base = np.arange(feature.n_slots), grid_levels(feature)
         at = people.inserted_at[:, f, None]
         if feature.open and (at >= 0).any():
             out.append(np.where(slots == at, people.own[:, f, None], base[grid_places(slots, at, len(base))]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from leastways.errors import SchemaError, listed, nearest, plain
 from leastways.schema.feature import Feature
+from leastways.schema.grids import is_real
 
 Condition = Any  # a value | a list or set of values | (low, high) or {"min": low, "max": high} for numbers
 
@@ -41,7 +41,7 @@ def _check_range(feature: Feature, bounds: tuple[Any, Any], where: str) -> None:
             f"{listed(feature.values, 12)}."
         )
     for bound in bounds:
-        if bound is not None and (isinstance(bound, bool | str) or not isinstance(bound, Real) or bound != bound):
+        if bound is not None and (not is_real(bound) or bound != bound):
             raise SchemaError(f"{where}: the range of {feature.name!r} must be two numbers, not {bounds!r}.")
     low, high = bounds
     if low is None and high is None:
@@ -51,7 +51,7 @@ def _check_range(feature: Feature, bounds: tuple[Any, Any], where: str) -> None:
 
 
 def _in_number_range(feature: Feature, value: Any) -> bool:
-    if isinstance(value, bool | str) or not isinstance(value, Real):
+    if not is_real(value):
         return False
     least, most = feature.limits  # people may stand beyond the ends of the grid; without limits it may be a slip
     low, high = (feature.values[0] if least is None else least), (feature.values[-1] if most is None else most)

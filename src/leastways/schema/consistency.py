@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.errors import SchemaError
+from leastways.schema.codec import grid_levels
 from leastways.schema.conditions import condition_mask
 from leastways.schema.feature import Feature
 from leastways.schema.rules import Forbidden, IfThen, Linked, Rule, never_moves
@@ -37,11 +38,6 @@ def check_consistent(rules: Sequence[Rule], features: Mapping[str, Feature]) -> 
     if clauses and not _satisfiable(clauses, {n: np.ones(levels[n].shape[1], np.bool_) for n in features}):
         raise SchemaError("the rules are contradictory: no state meets all of them. Leave one out, or widen it.")
     _check_links([r for r in rules if isinstance(r, Linked) and not never_moves(r, features)])
-
-
-def grid_levels(feature: Feature) -> NDArray[np.float64]:
-    """Return a feature's grid as numbers: its values, or their places for categories."""
-    return feature.array if feature.numeric else np.arange(len(feature.values), dtype=np.float64)
 
 
 def _satisfiable(clauses: list[Clause], left: dict[str, NDArray[np.bool_]]) -> bool:

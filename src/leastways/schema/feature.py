@@ -195,6 +195,18 @@ class Feature:
         return pd.CategoricalDtype(inner, self.categories_ordered)
 
     @cached_property
+    def number_dtype(self) -> np.dtype[Any] | None:
+        """The type of numpy's numbers in which the column holds its values; None if it holds others."""
+        inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
+        return inner if isinstance(inner, np.dtype) and inner.kind in "iuf" else None
+
+    @cached_property
+    def short_float(self) -> np.dtype[Any] | None:
+        """The same where it is a float with fewer digits than Python's; None if it is not."""
+        inner = self.number_dtype
+        return inner if inner is not None and inner.kind == "f" and inner.itemsize < 8 else None
+
+    @cached_property
     def array(self) -> NDArray[Any]:
         """The grid as an array: floats for numbers, objects for categories."""
         if self.numeric:
@@ -206,11 +218,10 @@ class Feature:
     def as_held(self, numbers: ArrayLike) -> NDArray[np.float64]:
         """Return numbers as the column can hold them: 0.1 in a float32 column is 0.10000000149."""
         x = np.asarray(numbers, dtype=np.float64)
-        inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
-        if isinstance(inner, np.dtype) and inner.kind == "f" and inner.itemsize < 8:
-            with np.errstate(over="ignore"):
-                return x.astype(inner).astype(np.float64)
-        return x
+        if self.short_float is None:
+            return x
+        with np.errstate(over="ignore"):
+            return x.astype(self.short_float).astype(np.float64)
 
     @cached_property
     def held(self) -> Any:
@@ -268,9 +279,9 @@ class Feature:
 
         Every number of the grid is one.
         """
-        inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
         low, high = self.as_held([1 - EXACT, EXACT - 1]).tolist()
-        if isinstance(inner, np.dtype) and inner.kind in "iuf":
+        inner = self.number_dtype
+        if inner is not None:
             held = np.finfo(inner) if inner.kind == "f" else np.iinfo(inner)
             low, high = max(low, float(held.min)), min(high, float(held.max))
         least, largest = self.limits

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from leastways._reading_yaml import yaml_of
-from leastways.errors import SchemaError, nearest
+from leastways.errors import SchemaError
 from leastways.schema.feature import Feature
 from leastways.schema.grids import MAX_POINTS, number_grid
-from leastways.schema.rules import Rule
+from leastways.schema.rules import Rule, known_keys
 
 VERSION = 1
 _TOP = ("version", "target", "features", "rules")
@@ -124,7 +124,7 @@ def read_text(text: str, where: str) -> tuple[list[Feature], Any, Any]:
         raise SchemaError(f"{where} is not valid YAML: {error}") from error
     if not isinstance(data, Mapping):
         raise SchemaError(f"{where}: expected the keys {', '.join(_TOP)}.")
-    _known_keys(data, _TOP, where)
+    known_keys(data, _TOP, where)
     if data.get("version") != VERSION:
         raise SchemaError(f"{where}: version {data.get('version')!r} is not supported; this release reads {VERSION}.")
     if not isinstance(data.get("features"), Mapping) or not data["features"]:
@@ -141,7 +141,7 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
     where = f"{where}, feature {name!r}"
     if not isinstance(spec, Mapping):
         raise SchemaError(f"{where}: expected settings such as 'kind: integer', not {spec!r}.")
-    _known_keys(spec, _FEATURE, where)
+    known_keys(spec, _FEATURE, where)
     if "kind" not in spec:
         raise SchemaError(f"{where}: 'kind' is missing (integer, real, ordinal or category).")
     for key in ("values", "grid", "categories", "never"):
@@ -185,12 +185,6 @@ def _values(name: str, spec: Mapping[str, Any], where: str) -> tuple[Any, ...]:
     if "min" not in ends or "max" not in ends:
         raise SchemaError(f"{where}: give 'grid', or 'min' and 'max'.")
     return number_grid(name, spec["kind"], spec["min"], spec["max"], spec.get("step"))
-
-
-def _known_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for key in data:
-        if key not in known:
-            raise SchemaError(f"{where}: unknown key {key!r}; known: {', '.join(known)}." + nearest(key, known))
 
 
 def read_path(path: str | Path) -> str:

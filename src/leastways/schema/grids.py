@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,15 @@ _LISTS = ("order", "values", "grid")
 _ENDS = ("min", "max", "step")
 
 
+def is_real(value: object) -> TypeGuard[Real]:
+    """Whether this is a number, of whatever size; truth values and text are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def is_number(value: object) -> bool:
-    """Whether this is a finite number that a float can hold; truth values and text are not."""
-    if isinstance(value, bool | np.bool_ | str) or not isinstance(value, Real):
-        return False
+    """Whether this is a finite number that a float can hold."""
     try:
-        return bool(np.isfinite(float(value)))
+        return is_real(value) and bool(np.isfinite(float(value)))
     except OverflowError:
         return False
 

@@ -105,9 +105,7 @@ def _normal(rule: Rule) -> Rule:
 
 
 def _from_mapping(rule: Mapping[str, Any], where: str) -> Rule:
-    for key in rule:
-        if key not in _FORMS:
-            raise SchemaError(f"{where}: unknown key {key!r}; known: {', '.join(_FORMS)}." + nearest(key, _FORMS))
+    known_keys(rule, _FORMS, where)
     keys = set(rule)
     if keys == {"if", "then"}:
         return IfThen(rule["if"], rule["then"])
@@ -116,10 +114,8 @@ def _from_mapping(rule: Mapping[str, Any], where: str) -> Rule:
     if keys == {"at_most"}:
         return AtMost(rule["at_most"])
     if keys == {"linked"} and isinstance(rule["linked"], Mapping):
-        inner, allowed = rule["linked"], ("feature", "by", "requires", "at_least")
-        for key in inner:
-            if key not in allowed:
-                raise SchemaError(f"{where}: unknown key {key!r}; known: {', '.join(allowed)}." + nearest(key, allowed))
+        inner = rule["linked"]
+        known_keys(inner, ("feature", "by", "requires", "at_least"), where)
         for key in ("feature", "requires", "at_least"):
             if key not in inner:
                 raise SchemaError(f"{where}: a linked move needs {key!r}.")
@@ -128,6 +124,13 @@ def _from_mapping(rule: Mapping[str, Any], where: str) -> Rule:
         f"{where}: write either 'if' with 'then', or 'forbid', or 'linked' with its settings, or 'at_most'; "
         f"got {dict(rule)!r}."
     )
+
+
+def known_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Raise where a part of a schema file has a key that means nothing there."""
+    for key in data:
+        if key not in known:
+            raise SchemaError(f"{where}: unknown key {key!r}; known: {', '.join(known)}." + nearest(key, known))
 
 
 def _check(rule: Rule, features: Mapping[str, Feature], where: str) -> None:
