@@ -42,7 +42,7 @@ def fitted(final: Any, *between: Any, y: Any = Y) -> Any:
 
 
 def read(model: Any, target: Any = 1, threshold: float = 0.5) -> LinearScore | str:
-    return read_linear(as_model(model, target, threshold=threshold), WORLD.schema, threshold)
+    return read_linear(as_model(model, target, threshold=threshold), WORLD.schema)
 
 
 @pytest.mark.parametrize("target", [0, 1])
@@ -58,7 +58,7 @@ def test_logistic_scores(final: Any, target: int) -> None:
     people = WORLD.schema.encode(PEOPLE)
     parts, now = score.parts(people)
     assert expit(now) == pytest.approx(model.predict_proba(PEOPLE)[:, target], abs=1e-9)
-    assert score.cut == pytest.approx(np.log(0.7 / 0.3))
+    assert score.cut_at(0.7) == pytest.approx(np.log(0.7 / 0.3))
     score.check(now, model.predict_proba(PEOPLE)[:, target])
     rng = np.random.default_rng(0)
     codes = (rng.random(people.codes.shape) * [len(f.values) for f in WORLD.schema.features]).astype(np.int32)
@@ -77,7 +77,7 @@ def test_signs(final: Any, target: str) -> None:
     model = fitted(final, y=np.where(Y == 1, "yes", "no"))
     score = read(model, target, threshold=0.9)
     assert isinstance(score, LinearScore)
-    assert score.cut == 0.0
+    assert score.cut_at(0.9) == 0.0
     now = score.parts(WORLD.schema.encode(PEOPLE))[1]
     assert ((now > 0) == (model.predict(PEOPLE) == target)).all()
     score.check(now, (model.predict(PEOPLE) == target).astype(float))
@@ -86,7 +86,7 @@ def test_signs(final: Any, target: str) -> None:
 def test_a_threshold_of_one_is_no_infinity() -> None:
     score = read(fitted(LogisticRegression()), threshold=1.0)
     assert isinstance(score, LinearScore)
-    assert 30 < score.cut < 40
+    assert 30 < score.cut_at(1.0) < 40
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,6 @@ def test_numbers_without_an_encoder() -> None:
     numbers = pd.DataFrame({"a": [1, 2, 3, 4], "b": [0.0, 1.0, 0.5, 2.0]})
     schema = Schema.infer(numbers)
     model = LogisticRegressionCV(cv=2).fit(numbers, [0, 1, 0, 1])
-    score = read_linear(as_model(model, 1), schema, 0.5)
+    score = read_linear(as_model(model, 1), schema)
     assert isinstance(score, LinearScore)
     assert expit(score.parts(schema.encode(numbers))[1]) == pytest.approx(model.predict_proba(numbers)[:, 1])

@@ -90,7 +90,7 @@ class ActionableRecourse:
         shift = PercentileShift.fit(background.schema, background.rows, self.quantile)
         if self.linear == "local":
             return ReadyRecourse(self, shift, None)
-        score = read_linear(background.model, background.schema, background.threshold)
+        score = read_linear(background.model, background.schema)
         if isinstance(score, LinearScore):
             return ReadyRecourse(self, shift, score)
         if self.linear == "exact":

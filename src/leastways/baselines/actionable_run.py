@@ -31,7 +31,6 @@ _ABSURD = 1e4  # in log-odds: nobody's score is that far off by what people usua
 _TIE = 1e-5  # per changed feature, and again for its length: of two moves at one cost the shorter is taken
 _MARGIN = 1e-9  # a score this close to the threshold may fall on either side of it by rounding
 _FARTHEST = 8.0  # log-odds of a threshold, at most, where they are a surrogate's
-_SURE = 1.0 - 2.0**-53  # the largest probability below 1: a threshold of 1 is reached by rounding from there on
 _AT_A_TIME = 64  # people whose questions share a model call
 _AT_A_TIME_BY_THE_CLOCK = 4  # where there is a deadline: no more than these lose their work when it passes
 
@@ -61,8 +60,7 @@ class ActionableRun:
         if score is not None:
             parts, now = score.parts(problem.people)
             score.check(now, problem.present)
-            # The threshold of today: the score's own is that of the fit.
-            cut = float(logit(min(problem.threshold, _SURE)) if score.logistic else score.cut)
+            cut = score.cut_at(problem.threshold)
             own = _within_reach(parts, np.take_along_axis(parts, t.offsets[:-1] + t.start, axis=1), t, cut - score.base)
             self.gain = parts - np.repeat(own, np.diff(t.offsets), axis=1)
             self.need = cut - score.base - own.sum(axis=1)

@@ -170,6 +170,12 @@ class Columns:
         values = out.view(self.shape.dtype)
         return values.reshape(R, D) if order == "C" else values.reshape(D, R).T
 
+    def of_feature(self, f: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return which columns are a feature's own, and what they hold at each value of its grid, [values, own]."""
+        own, size = self.columns[self.first[f] : self.first[f + 1]], int(self.sizes[f])
+        cells = self.cells[self.start[f] : self.start[f] + size * len(own)]
+        return own, cells.view(self.shape.dtype).reshape(size, len(own)).astype(np.float64)
+
     def gather_grid(self, codes: NDArray[np.int32], order: Literal["C", "F"]) -> NDArray[Any]:
         """Return rows of grid values encoded, [R, D]."""
         nowhere = np.full((1, len(self.sizes)), -1, np.int32)

@@ -20,7 +20,7 @@ from leastways.errors import ModelError, SettingError
 from leastways.models.base import FloatArray, Model
 from leastways.models.columns import Columns, NotColumnWise
 from leastways.models.labels import column_of
-from leastways.models.torch_model import BoundTorch, evaluating
+from leastways.models.torch_model import BoundTorch, evaluating, float_type
 from leastways.schema import Schema
 
 _CHECKED_ROWS = 64
@@ -45,7 +45,7 @@ class RelaxedModel:
         self.model = model
         columns = Columns.find(model.model.encode, schema)
         tables = [_table(columns, f) for f in range(len(schema.features))]
-        constant = np.array(columns.gather_grid(np.zeros((1, len(tables)), np.int32), "C")[0], dtype=np.float64)
+        constant = columns.constant.view(columns.shape.dtype).astype(np.float64)
         constant[columns.columns] = 0.0
         self._tail = columns.shape.tail
         numeric = [f for f, feature in enumerate(schema.features) if feature.numeric]
@@ -106,8 +106,7 @@ class RelaxedModel:
         """Return P(target) [R], in double precision, of relaxed rows."""
         model = self.model.model
         rows = self._encoded(numbers, weights).reshape(len(numbers), *self._tail)
-        floats = (p.dtype for p in model.module.parameters() if p.is_floating_point())
-        out = model.module(rows.to(dtype=next(floats, _torch().float32), device=model.device)).cpu().double()
+        out = model.module(rows.to(dtype=float_type(model.module), device=model.device)).cpu().double()
         return self._read(out)
 
     def _encoded(self, numbers: Any, weights: Any) -> Any:
@@ -188,12 +187,9 @@ def _torch() -> Any:
 
 def _table(columns: Columns, f: int) -> FloatArray:
     """Return what the encoder makes of each value of one feature, in all columns [values, D], 0 in those of others."""
-    codes = np.zeros((int(columns.sizes[f]), len(columns.sizes)), np.int32)
-    codes[:, f] = np.arange(len(codes))
-    encoded = columns.gather_grid(codes, "C")
-    own = columns.columns[columns.first[f] : columns.first[f + 1]]
-    table = np.zeros(encoded.shape)
-    table[:, own] = encoded[:, own]
+    own, cells = columns.of_feature(f)
+    table = np.zeros((len(cells), len(columns.constant)))
+    table[:, own] = cells
     return table
 
 

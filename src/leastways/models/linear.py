@@ -32,7 +32,7 @@ _SAME = 1e-4  # how far the probability that was read may lie from the model's o
 
 @dataclass(frozen=True)
 class LinearScore:
-    """A score, linear in encoded columns, that rises with P(target); a row is accepted from `cut` on."""
+    """A score, linear in encoded columns, that rises with P(target)."""
 
     name: str  # of the model, for messages
     schema: Schema
@@ -40,8 +40,11 @@ class LinearScore:
     columns: Columns
     weights: Floats  # [D]
     base: float  # the intercept, and columns that no feature moves
-    cut: float
     logistic: bool  # whether P(target) is the logistic function of the score
+
+    def cut_at(self, threshold: float) -> float:
+        """Return the score from which on a row is accepted, if it is from this probability on."""
+        return float(logit(min(threshold, _SURE))) if self.logistic else 0.0
 
     def parts(self, people: Encoded) -> tuple[Floats, Floats]:
         """Return what each value of each person's grid adds to the score, [P, V], and the people's scores now, [P]."""
@@ -60,7 +63,7 @@ class LinearScore:
         if self.logistic:
             differ = np.abs(expit(now) - present) > _SAME
         else:
-            differ = (now > self.cut + _SAME) & (present < 0.5) | (now < self.cut - _SAME) & (present > 0.5)
+            differ = (now > _SAME) & (present < 0.5) | (now < -_SAME) & (present > 0.5)
         if differ.any():
             first = int(np.flatnonzero(differ)[0])
             raise ModelError(
@@ -70,20 +73,18 @@ class LinearScore:
 
     def _part(self, f: int, people: Encoded, encoded: Floats) -> Floats:
         """Return what feature f adds in each person's grid, [P, slots], with own values that are not on it in place."""
-        c, feature = self.columns, self.schema.features[f]
-        mine = c.columns[c.first[f] : c.first[f + 1]]
-        size = int(c.sizes[f])
-        cells = c.cells[c.start[f] : c.start[f] + size * len(mine)].view(c.shape.dtype).reshape(size, len(mine))
-        grid = cells.astype(np.float64) @ self.weights[mine]  # [slots of the grid]
+        feature = self.schema.features[f]
+        mine, cells = self.columns.of_feature(f)
+        grid = cells @ self.weights[mine]  # [slots of the grid]
         slots = np.arange(feature.n_slots)
         if not feature.open:
             return np.broadcast_to(grid, (len(people), len(slots)))
         at = people.inserted_at[:, f, None]
         own = encoded[:, mine] @ self.weights[mine]
-        return np.where(slots == at, own[:, None], grid[grid_places(slots, at, size)])
+        return np.where(slots == at, own[:, None], grid[grid_places(slots, at, len(grid))])
 
 
-def read_linear(model: Model, schema: Schema, threshold: float) -> LinearScore | str:
+def read_linear(model: Model, schema: Schema) -> LinearScore | str:
     """Read the score of a scikit-learn estimator, alone or at the end of a Pipeline, or say why there is none."""
     if not isinstance(model, ProbabilityEstimator | LabelEstimator):
         return f"{type(model).__name__} is no scikit-learn estimator, so it has no coefficients to read"
@@ -104,8 +105,7 @@ def read_linear(model: Model, schema: Schema, threshold: float) -> LinearScore |
         return f"{name} has {len(weights)} coefficients for {len(constant)} columns"
     still = np.setdiff1d(np.arange(len(weights)), columns.columns)
     base = sign * float(np.ravel(final.intercept_)[0]) + float(constant[still] @ weights[still])
-    cut = float(logit(min(threshold, _SURE))) if logistic else 0.0
-    return LinearScore(name, schema, model.split().encode, columns, weights, base, cut, logistic)
+    return LinearScore(name, schema, model.split().encode, columns, weights, base, logistic)
 
 
 def _no_score(final: Any, logistic: bool) -> str:

@@ -89,15 +89,11 @@ def _from_code(spec: str) -> Any:
     found = _import(module_name, spec)
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise SettingError(f"{spec!r}: {module_name!r} has no {part!r}.{nearest(part, vars_of(found))}")
+            public = [name for name in dir(found) if not name.startswith("_")]
+            raise SettingError(f"{spec!r}: {module_name!r} has no {part!r}.{nearest(part, public)}")
         found = getattr(found, part)
     check_model(found)
     return found
-
-
-def vars_of(owner: object) -> list[str]:
-    """Return the public names of a module or object, to suggest one."""
-    return [name for name in dir(owner) if not name.startswith("_")]
 
 
 def _import(name: str, spec: str) -> Any:

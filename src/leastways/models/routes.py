@@ -24,16 +24,16 @@ Route = Callable[[Any], Any]
 def probability_routes(estimator: Any) -> Iterator[Route]:
     """List ways to `predict_proba` on an array or sparse matrix, the fastest first."""
     special = _SPECIAL.get(type(estimator).__name__)
-    if special is not None and not _overridden(estimator):
+    if special is not None and _library(estimator) in _LIBRARIES:  # else it only shares its name
         yield special(estimator)
     yield from method_routes(estimator, "predict_proba")
 
 
 def method_routes(estimator: Any, method: str) -> Iterator[Route]:
     """List ways to call a method: without checks that the array is known to pass, then as it is, then with names."""
-    if _of(estimator, "sklearn"):
+    if _library(estimator) == "sklearn":
         yield lambda array: _unchecked(estimator, method, array)
-    if _of(estimator, "xgboost"):
+    if _library(estimator) == "xgboost":
         yield lambda array: _one_thread(estimator, method, array)
     yield lambda array: getattr(nameless(estimator), method)(array)
     if getattr(estimator, "feature_names_in_", None) is not None:
@@ -69,15 +69,6 @@ def _one_thread(estimator: Any, method: str, array: Any) -> Any:
 
 def _library(estimator: Any) -> str:
     return type(estimator).__module__.split(".")[0]
-
-
-def _of(estimator: Any, library: str) -> bool:
-    return _library(estimator) == library
-
-
-def _overridden(estimator: Any) -> bool:
-    """Whether the class only shares its name with the one a route was written for."""
-    return not any(_of(estimator, library) for library in ("sklearn", "xgboost", "lightgbm"))
 
 
 def _logistic(estimator: Any) -> Route:
@@ -174,6 +165,7 @@ def _two_columns(positive: Array) -> Array:
     return out
 
 
+_LIBRARIES = ("sklearn", "xgboost", "lightgbm")
 _SPECIAL: dict[str, Callable[[Any], Route]] = {
     "LogisticRegression": _logistic,
     "LogisticRegressionCV": _logistic,

@@ -79,8 +79,7 @@ class TorchModel(Unbound):
     def _run(self, batches: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         torch = require("torch", "torch", "TorchModel")
         self.module.to(self.device)
-        floats = (p.dtype for p in self.module.parameters() if p.is_floating_point())
-        dtype = next(floats, torch.float32)
+        dtype = float_type(self.module)
         parts: list[npt.NDArray[Any]] = []
         with evaluating(self.module), torch.inference_mode():
             for encoded in batches:
@@ -147,6 +146,12 @@ def evaluating(module: Any) -> Iterator[None]:
                 del _IN_USE[module]
                 for part, training in use.flags:
                     part.training = training
+
+
+def float_type(module: Any) -> Any:
+    """Return the type of numbers that a module computes with: that of its first parameter which is no integer."""
+    torch = require("torch", "torch", "TorchModel")
+    return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)
 
 
 def _to_numpy(result: Any, rows: int) -> npt.NDArray[Any]:
