@@ -8,7 +8,7 @@ import pytest
 
 from leastways import RecoursePlans
 from leastways.errors import SettingError
-from leastways.search import loop
+from leastways.search import base
 from tests.recourse.bank import SCHEMA, broken, chance, recourse, refused
 
 PEOPLE = refused(8)
@@ -42,7 +42,7 @@ def test_no_time_at_all(method: str) -> None:
 def test_time_runs_out_on_the_way(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that moves on a second whenever it is looked at."""
     ticks = iter(range(1000))
-    monkeypatch.setattr(loop, "monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr(base, "monotonic", lambda: float(next(ticks)))
     seen: list[float] = []
     plans = recourse(method=method, time_limit=2.5).recommend(PEOPLE, progress=seen.append)
     whole = recourse(method=method).recommend(PEOPLE)

@@ -53,7 +53,7 @@ class ActionableRun:
         self.done = np.zeros(P, np.bool_)
         self.cut_short = np.zeros(P, np.bool_)
         self.ended: dict[int, str] = {}  # by what, for those whose search did not end by having enough
-        self.found = Chosen(np.zeros((P, N, t.start.shape[1]), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        self.found = Chosen.none(P, N, t.start.shape[1])
         self.seeds = stream(problem.keys, "surrogate")
         # What the threshold is in log-odds; a surrogate's are clipped, so that a threshold of 1 is no infinity.
         self.cut = float(np.clip(logit(problem.threshold), -_FARTHEST, _FARTHEST))
@@ -71,7 +71,7 @@ class ActionableRun:
         people: list[int] = []
         parts = [np.empty((0, self.found.codes.shape[2]), np.int32)]
         for p in map(int, np.flatnonzero(~self.done & (left > 0))):
-            if len(parts) > self.at_a_time or self._out_of_time():
+            if len(parts) > self.at_a_time or self.problem.out_of_time():
                 break
             states = self._states(p, int(left[p]))
             if len(states):
@@ -90,7 +90,7 @@ class ActionableRun:
             rows = slice(ends[p], ends[p + 1])
             if p in self.sampled:
                 self.sampled.remove(p)
-                if not self._out_of_time():  # a fit takes long, and nothing could be asked any more
+                if not self.problem.out_of_time():  # a fit takes long, and nothing could be asked any more
                     self._fit(p, questions.codes[rows], probability[rows])
                 continue
             yes = np.flatnonzero(accepted[rows]) + rows.start
@@ -102,15 +102,14 @@ class ActionableRun:
 
     def chosen(self) -> Chosen:
         """Return the options that the model accepted, cheapest first."""
-        codes, n, probability = self.found
-        return Chosen(codes.copy(), n.copy(), probability.copy())
+        return self.found.copy()
 
     def account(self) -> Account:
         """Say why people got nothing, or less, and whose turn did not come in time."""
         more_to_come = ~self.done & (self.left > 0)
         fewer = np.flatnonzero(~more_to_come & ~self.cut_short & (self.found.n < self.problem.n_options))
         reasons = {p: reason for p in map(int, fewer) if (reason := self._reason(p))}
-        cut_short = self.cut_short | (more_to_come & self._out_of_time())
+        cut_short = self.cut_short | (more_to_come & self.problem.out_of_time())
         return Account(np.zeros(len(self.done), np.int64), reasons, cut_short)
 
     def _reason(self, p: int) -> str:
@@ -134,9 +133,6 @@ class ActionableRun:
         if self.score is not None:
             return f"no change that is permitted makes {self.score.name} say yes"
         return "the linear surrogate of the model around this person sees no permitted change to a yes"
-
-    def _out_of_time(self) -> bool:
-        return self.problem.deadline is not None and monotonic() >= self.problem.deadline
 
     def _states(self, p: int, left: int) -> Codes:
         """Return what to ask next about a person; nothing ends their search."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -47,8 +46,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
     ) -> NDArray[np.int32]:
         """Return the k states dice-ml settles on, as far as they are accepted."""
         self._draw = np.random.default_rng(seed)
-        self.answers, self.meter = answers, meter
-        self.deadline, self.threshold = problem.deadline, problem.threshold
+        self.answers, self.meter, self.problem = answers, meter, problem
         self._set_bounds()
         self._state_of: dict[bytes, NDArray[np.int32]] = {}
         self.cf_init_weights: list[Any] = []  # has dice-ml make its counterfactuals anew
@@ -143,7 +141,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         for k, group in enumerate(self.layout.groups, n):
             values[:, k] = person.codes[k][np.argmax(block[:, group][:, person.codes[k]], axis=1)]
         states = person.states(values)
-        rows = self._relaxed(person.values(states))
+        rows = relaxed(self.layout, person.values(states))
         self._state_of.update((row.tobytes(), state) for row, state in zip(rows, states, strict=True))
         self._fetch(states)
         if assign:
@@ -159,7 +157,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
 
     def predict_fn_for_sparsity(self, input_instance: pd.DataFrame) -> NDArray[np.float64]:
         """Return the answer on a row of dice-ml's tables."""
-        if self._late():
+        if self.problem.out_of_time():
             raise RowsSpentError("the time is up")
         states = self._states(input_instance)
         self._fetch(states)
@@ -167,7 +165,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
 
     def stop_loop(self, itr: int, loss_diff: Any) -> bool:
         """Stop as dice-ml does, or when another step could take more rows than are left, or the time is up."""
-        if self.meter.left < 2 * self.total_CFs or self._late():
+        if self.meter.left < 2 * self.total_CFs or self.problem.out_of_time():
             return True
         return bool(super().stop_loop(itr, loss_diff))
 
@@ -182,10 +180,10 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         """Put those states through the model that are not known yet; every row counts."""
         unknown = self.answers.unknown(states)
         if len(unknown):
-            rows = torch.tensor(self._relaxed(self.answers.person.values(unknown)))
+            rows = torch.tensor(relaxed(self.layout, self.answers.person.values(unknown)))
             with torch.no_grad():
                 p = self.meter.probability(*self._parts(rows)).numpy()
-            self.answers.note(unknown, p, p >= self.threshold)
+            self.answers.note(unknown, p, p >= self.problem.threshold)
 
     def _parts(self, rows: Any) -> tuple[Any, Any]:
         """Part relaxed rows into numbers on their own scale and weights."""
@@ -198,14 +196,8 @@ class Descent(DicePyTorch):  # type: ignore[misc]
             return p
         return torch.sigmoid(torch.logit(p, eps=1e-12) - self.answers.shift)
 
-    def _relaxed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return relaxed(self.layout, values)
-
     def _states(self, table: pd.DataFrame) -> NDArray[np.int32]:
         return self.answers.person.states(self.layout.values(table))
-
-    def _late(self) -> bool:
-        return self.deadline is not None and monotonic() >= self.deadline
 
 
 class _BoundedAdam(torch.optim.Adam):

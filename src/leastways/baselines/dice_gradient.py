@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,7 @@ class GradientRun:
     """Descends for one person in each `ask`, and asks about what came of it."""
 
     def __init__(self, prepared: PreparedGradient, problem: Problem) -> None:
-        P, N = problem.n_people, problem.n_options
-        F = problem.samples.tables.start.shape[1]
+        P, F = problem.people.shape
         self.problem, self._prepared = problem, prepared
         self._descent = copy(prepared.descent)  # it keeps what it works on
         self._next = 0  # the first person who has not had their turn
@@ -48,12 +46,12 @@ class GradientRun:
         self._cut_short = np.zeros(P, np.bool_)
         self._reasons: dict[int, str] = {}
         self._failed: set[int] = set()  # whose descent an error ended: they may have got less
-        self._chosen = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        self._chosen = Chosen.none(P, problem.n_options, F)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Descend for the next person who gets something to ask about."""
         states = self._chosen.codes[0, :0]
-        while not len(states) and self._next < self.problem.n_people and not self._late():
+        while not len(states) and self._next < self.problem.n_people and not self.problem.out_of_time():
             states = self._descend(self._next, int(left[self._next]))
             self._next += 1
         return Questions(np.full(len(states), self._next - 1, np.int64), states)
@@ -69,13 +67,12 @@ class GradientRun:
 
     def chosen(self) -> Chosen:
         """Return each person's options so far."""
-        codes, n, probability = self._chosen
-        return Chosen(codes.copy(), n.copy(), probability.copy())
+        return self._chosen.copy()
 
     def account(self) -> Account:
         """Return the rows that descents took, and who did not get their turn, or not to its end."""
         cut = self._cut_short.copy()
-        cut[self._next :] |= self._late()
+        cut[self._next :] |= self.problem.out_of_time()
         return Account(self._rows.copy(), dict(self._reasons), cut)
 
     def _descend(self, p: int, left: int) -> NDArray[np.int32]:
@@ -99,8 +96,5 @@ class GradientRun:
             self._failed.add(p)
             states = answers.nearest(k, prepared.weights / (prepared.layout.high - prepared.layout.low))
         self._rows[p] = meter.rows
-        self._cut_short[p] = self._late()
+        self._cut_short[p] = self.problem.out_of_time()
         return answers.offered(states)
-
-    def _late(self) -> bool:
-        return self.problem.deadline is not None and monotonic() >= self.problem.deadline

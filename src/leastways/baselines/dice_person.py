@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ class OnePerson:
         self.answers = Answers(self.person, float(problem.present[place]), problem.threshold)
         self.out_of_time = False
         self.error: str | None = None  # what dice-ml raised
-        self._prepared, self._n, self._deadline = prepared, problem.n_options, problem.deadline
+        self._prepared, self._problem = prepared, problem
         self._left, self._free = 0, 0
         self.talk: Talk[States, States] = Talk(self._work, int(problem.keys[place]))
 
@@ -109,8 +108,8 @@ class OnePerson:
         if self.talk.result is not None:
             own = self.answers.offered(self.talk.result)
             if len(own):
-                return own[: self._n]
-        return self.answers.nearest(self._n, self._prepared.weights)
+                return own[: self._problem.n_options]
+        return self.answers.nearest(self._problem.n_options, self._prepared.weights)
 
     def _work(self, ask: Callable[[States], None]) -> States:
         """Run dice-ml; in its thread."""
@@ -124,7 +123,7 @@ class OnePerson:
         try:
             explainer._generate_counterfactuals(
                 now,
-                self._n,
+                self._problem.n_options,
                 desired_class=1,
                 permitted_range=person.ranges(),
                 features_to_vary=person.varies,
@@ -139,7 +138,7 @@ class OnePerson:
 
     def _probability(self, table: pd.DataFrame, ask: Callable[[States], None]) -> NDArray[np.float64]:
         """Answer dice-ml: by what is known, else by asking; in its thread."""
-        if self._deadline is not None and monotonic() >= self._deadline:
+        if self._problem.out_of_time():
             self.out_of_time = True
             raise StoppedError
         states = self.person.states(self.person.layout.values(table))

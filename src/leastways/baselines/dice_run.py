@@ -7,7 +7,6 @@ wait for share a model call.
 from __future__ import annotations
 
 import weakref
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +36,13 @@ class AskingRun:
             if not left[p] and not one.talk.ended:
                 one.talk.stop()
         waiting = sum(not one.talk.ended for one in self._people)
-        while waiting < _TOGETHER and len(self._people) < self.problem.n_people and not self._late():
+        while waiting < _TOGETHER and len(self._people) < self.problem.n_people and not self.problem.out_of_time():
             one = OnePerson(self._prepared, self.problem, len(self._people))
             self._talks.append(one.talk)
             self._people.append(one)
             one.start(int(left[len(self._people) - 1]))
             waiting += not one.talk.ended
-        F = self.problem.samples.tables.start.shape[1]
+        F = self.problem.people.shape[1]
         people, codes = [np.empty(0, np.int64)], [np.empty((0, F), np.int32)]
         for p, one in enumerate(self._people):
             if one.wants is not None:
@@ -61,9 +60,8 @@ class AskingRun:
 
     def chosen(self) -> Chosen:
         """Return each person's options so far."""
-        P, N = self.problem.n_people, self.problem.n_options
-        F = self.problem.samples.tables.start.shape[1]
-        out = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        P, F = self.problem.people.shape
+        out = Chosen.none(P, self.problem.n_options, F)
         for p, one in enumerate(self._people):
             states = one.options()
             out.n[p] = len(states)
@@ -75,7 +73,7 @@ class AskingRun:
         """Say who was cut short and why others have nothing; once the time is up, nobody's run goes on."""
         P = self.problem.n_people
         cut, reasons = np.zeros(P, np.bool_), {}
-        late = self._late()
+        late = self.problem.out_of_time()
         cut[len(self._people) :] = late
         for p, one in enumerate(self._people):
             cut[p] = one.out_of_time or (late and not one.talk.ended)
@@ -86,9 +84,6 @@ class AskingRun:
             if one.error is not None:
                 reasons[p] = f"DICE ({self._prepared.method}) ended early, as dice-ml raised {one.error}"
         return Account(np.zeros(P, np.int64), reasons, cut)
-
-    def _late(self) -> bool:
-        return self.problem.deadline is not None and monotonic() >= self.problem.deadline
 
 
 def _stop_all(talks: list[Talk[States, States]]) -> None:

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import Literal
 
 import numpy as np
@@ -133,7 +132,7 @@ class FaceRun:
         self.reached = np.zeros(P, np.int64)  # points that a path leads to
         self.suitable = np.zeros(P, np.int64)  # of these: permitted as an option, and dense enough
         self.asked = np.zeros(P, np.int64)
-        self.found = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        self.found = Chosen.none(P, N, F)
         self.reasons: dict[int, str] = {}
         self.batch = N
         self.at_a_time = max(1, min(_MOST_AT_A_TIME, _ARCS_AT_A_TIME // (face.graph.arcs.nnz + 1)))
@@ -146,7 +145,7 @@ class FaceRun:
             if any(sizes):
                 self.batch *= 2
                 return Questions(np.repeat(np.arange(self.now.start, self.now.stop), sizes), np.concatenate(parts))
-            if not left[self.now.stop :].any() or self._out_of_time():
+            if not left[self.now.stop :].any() or self.problem.out_of_time():
                 return Questions(np.empty(0, np.int64), np.empty((0, self.stands_at.shape[1]), np.int32))
             self._go_on()
 
@@ -171,16 +170,13 @@ class FaceRun:
 
     def chosen(self) -> Chosen:
         """Return the accepted targets so far, by path cost."""
-        return Chosen(self.found.codes.copy(), self.found.n.copy(), self.found.probability.copy())
+        return self.found.copy()
 
     def account(self) -> Account:
         """Say why people got fewer options than asked for, and whose turn did not come in time."""
         P = self.problem.n_people
-        waiting = (np.arange(P) >= self.now.stop) & self._out_of_time()
+        waiting = (np.arange(P) >= self.now.stop) & self.problem.out_of_time()
         return Account(np.zeros(P, np.int64), dict(self.reasons), waiting)
-
-    def _out_of_time(self) -> bool:
-        return self.problem.deadline is not None and monotonic() >= self.problem.deadline
 
     def _go_on(self) -> None:
         """Walk the graph for the next few people, and line up what they reach."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -176,4 +176,4 @@ def _joined(graph: PointGraph, lengths: NDArray[np.float64], neighbour: NDArray[
     fine = graph.space.one_way(graph.codes[a], graph.codes[b])
     a, b, length = a[fine], b[fine], both.data[fine]
     arcs = csr_array((graph.step_costs(length, graph.dense[a], graph.dense[b]), (a, b)), shape=(n, n))
-    return PointGraph(**{**vars(graph), "arcs": arcs})
+    return replace(graph, arcs=arcs)

@@ -7,7 +7,7 @@ the own value. So "the same grid point" always means "no change".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ class Density:
 
     def at(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Estimate the density at some points, [Q]; fixed features of others count as far as any category does."""
-        space = Space(self.space.ordered, self.space.sense, np.zeros_like(self.space.fixed), self.space.grids)
+        space = replace(self.space, fixed=np.zeros_like(self.space.fixed))
         size = max(1, _BLOCK_CELLS // max(1, len(self.codes)))
         out = np.empty(len(codes))
         for first in range(0, len(codes), size):

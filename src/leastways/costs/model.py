@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leastways.costs.distribution import CostDistribution
 from leastways.costs.percentiles import Percentiles
 from leastways.costs.preferences import Preferences, preference_tables
+from leastways.kernels.permitted import permitted_rows
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, draw_profiles
 from leastways.rng import Keys, stream
@@ -64,6 +65,12 @@ class CostSamples:
     def n_samples(self) -> int:
         """Cost functions per person."""
         return int(self.tables.alpha.shape[1])
+
+    def permits(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Say which states (codes [R, F], each in the grid of its person [R]) the person may be led to, [R]."""
+        t, fits = self.tables, np.zeros(len(people), np.bool_)
+        permitted_rows(self.rules, t.allowed, t.offsets, t.start, people, codes, fits)
+        return fits
 
     def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
         """Return some of the people, with room of their own to work in: the same draws, made again."""

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, LeastwaysError, SettingError
-from leastways.kernels.permitted import permitted_rows
 from leastways.models import Model
 from leastways.models.agreement import comparable, disagreement, needless
 from leastways.plans import RecoursePlans
@@ -145,12 +144,10 @@ def options_of(schema: Schema, plans: RecoursePlans, people: Encoded) -> Questio
 
 def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
     """Return the options that earlier plans had for these people, as far as they are still permitted."""
-    t = samples.tables
     options = options_of(schema, plans, people)
-    known = (options.codes >= 0).all(axis=1) & (options.codes != t.start[options.people]).any(axis=1)
+    known = (options.codes >= 0).all(axis=1) & (options.codes != people.codes[options.people]).any(axis=1)
     rows, codes = options.people[known], options.codes[known]
-    fits = np.zeros(len(rows), np.bool_)
-    permitted_rows(samples.rules, t.allowed, t.offsets, t.start, rows, codes, fits)
+    fits = samples.permits(rows, codes)
     return Questions(rows[fits], codes[fits])
 
 

@@ -7,8 +7,9 @@ round is one model call; the same searcher serves one person, a chunk, or a work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -40,12 +41,28 @@ class Chosen(NamedTuple):
     n: NDArray[np.int64]  # [P] options of each person
     probability: NDArray[np.float64]  # [P, N]
 
+    @classmethod
+    def none(cls, P: int, N: int, F: int) -> Chosen:
+        """Return room for at most N options of each of P people, who have none yet."""
+        return cls(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+
+    def copy(self) -> Chosen:
+        """Return the same options in arrays of their own, which whoever gets them may keep."""
+        return Chosen(self.codes.copy(), self.n.copy(), self.probability.copy())
+
 
 class Moves(NamedTuple):
     """The codes that proposals may use, packed per feature."""
 
     choices: NDArray[np.int32]  # [P, V]
     n_choices: NDArray[np.int32]  # [P, F]
+
+    @classmethod
+    def of(cls, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]) -> Moves:
+        """Pack the slots that are allowed, [P, V]."""
+        moves = cls(np.zeros(allowed.shape, np.int32), np.zeros((len(allowed), len(offsets) - 1), np.int32))
+        list_choices(allowed, offsets, *moves)
+        return moves
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,14 @@ class Problem:
         """People in this chunk."""
         return self.samples.n_people
 
+    def within(self, seconds: float | None) -> Problem:
+        """Return the same problem, to be worked on from now on for so long; None for as long as it takes."""
+        return replace(self, deadline=None if seconds is None else monotonic() + seconds)
+
+    def out_of_time(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and monotonic() >= self.deadline
+
     def costs(self, person: int, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return what a state (codes [F]) counts in the objective of a person, under each sampled cost function, [M].
 
@@ -88,7 +113,7 @@ class Problem:
     @cached_property
     def actionable(self) -> Moves:
         """Moves that the person may make."""
-        return self._moves(self.samples.tables.allowed)
+        return Moves.of(self.samples.tables.allowed, self.samples.tables.offsets)
 
     @cached_property
     def anything(self) -> Moves:
@@ -96,18 +121,11 @@ class Problem:
         t = self.samples.tables
         sizes = np.diff(t.offsets)
         slot = np.concatenate([np.arange(n) for n in sizes])
-        return self._moves(slot[None, :] < np.repeat(t.used, sizes, axis=1))
+        return Moves.of(slot[None, :] < np.repeat(t.used, sizes, axis=1), t.offsets)
 
     def moves(self, proposals: str) -> Moves:
         """Return the moves that a `proposals` setting stands for."""
         return self.anything if proposals == "paper" else self.actionable
-
-    def _moves(self, allowed: NDArray[np.bool_]) -> Moves:
-        t = self.samples.tables
-        choices = np.zeros(allowed.shape, np.int32)
-        n_choices = np.zeros(t.start.shape, np.int32)
-        list_choices(allowed, t.offsets, choices, n_choices)
-        return Moves(choices, n_choices)
 
 
 class Run(Protocol):

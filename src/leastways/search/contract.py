@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.errors import SearcherError
-from leastways.kernels.permitted import permitted_rows
 from leastways.search.base import Chosen, Problem, Questions, Searcher
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -85,8 +84,7 @@ class Accepted:
             twice = np.setdiff1d(np.arange(len(keys)), once)[0]
             raise SearcherError(f"person {who[twice]} is offered the same state twice.")
         if not getattr(searcher, "offers_unpermitted", False):  # to study sets as others make them
-            t, fits = problem.samples.tables, np.zeros(len(who), np.bool_)
-            permitted_rows(problem.samples.rules, t.allowed, t.offsets, t.start, who, options, fits)
+            fits = problem.samples.permits(who, options)
             if not fits.all():
                 raise SearcherError(f"person {who[~fits][0]} is offered a state that they may not be led to.")
         probability = np.zeros((P, N))

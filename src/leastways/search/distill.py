@@ -13,10 +13,10 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 from leastways.costs import CostSamples
-from leastways.kernels.propose import list_choices, perturb
+from leastways.kernels.propose import perturb
 from leastways.kernels.shared import SharedNet
 from leastways.kernels.surrogate import log_odds
-from leastways.search.base import Questions
+from leastways.search.base import Moves, Questions
 
 _HIDDEN = 32
 _WIDEST_MOVE = 4  # features changed at most by the moves that are asked about
@@ -98,14 +98,13 @@ def _odds(probability: NDArray[np.float64], threshold: float) -> NDArray[np.floa
 def _moves(samples: CostSamples, draw: np.random.Generator, n: int) -> Questions:
     """Draw permitted moves of random people: 1 to 4 features to any permitted value, within the rules."""
     t, rules = samples.tables, samples.rules
-    choices, n_choices = np.zeros(t.allowed.shape, np.int32), np.zeros(t.start.shape, np.int32)
-    list_choices(t.allowed, t.offsets, choices, n_choices)
+    moves = Moves.of(t.allowed, t.offsets)
     who, rows = [], []
     state = np.uint64(draw.integers(0, 2**63))
     most = min(_WIDEST_MOVE, t.start.shape[1])
     for p in draw.integers(0, samples.n_people, n):
         out = np.empty(t.start.shape[1], np.int32)
-        state, found = perturb(t, rules, choices, n_choices, p, t.start[p], most, out, np.uint64(state))
+        state, found = perturb(t, rules, *moves, p, t.start[p], most, out, np.uint64(state))
         if found:
             who.append(p)
             rows.append(out)

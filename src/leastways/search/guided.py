@@ -218,7 +218,7 @@ class GuidedRun:
         """Choose each person's options from everything accepted so far."""
         P, _, F = self.guides.asked.shape
         N = self.problem.n_options
-        out = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        out = Chosen.none(P, N, F)
         choose_options(self.problem.samples.tables, self.guides, N, *out)
         return out
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from time import monotonic
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +44,8 @@ def run_search(
 
     A person on whose rows the model fails drops out with what was found so far; the others go on.
     """
-    deadline = None if time_limit is None else monotonic() + time_limit
-    run = searcher.start(replace(problem, deadline=deadline))
+    problem = problem.within(time_limit)
+    run = searcher.start(problem)
     left = np.full(problem.n_people, problem.budget, np.int64)
     gradient_rows = np.zeros(problem.n_people, np.int64)
     total = np.zeros(problem.n_people, np.int64)
@@ -61,7 +60,7 @@ def run_search(
         asked = counted(questions, left, problem)
         if not len(questions.people):
             break
-        if deadline is not None and monotonic() >= deadline:
+        if problem.out_of_time():
             cut_short[questions.people] = True
             break
         probability, failed = judge(questions)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
-from leastways.kernels.permitted import permitted_rows
 from leastways.search.base import Problem, Questions
 
 
@@ -34,7 +33,9 @@ class NearestMisses:
         """Take in the answers of a round. Of equally likely states the first asked stays, whatever the batch."""
         self.served[questions.people[accepted]] = True
         closer = ~self.served[questions.people] & (probability > self.probability[questions.people])
-        rows = self._permitted(questions, np.flatnonzero(closer))
+        rows = np.flatnonzero(closer)
+        # some methods also ask about states that the person may not be led to
+        rows = rows[self.samples.permits(questions.people[rows], questions.codes[rows])]
         if not len(rows):
             return
         rows = rows[np.lexsort((-probability[rows], questions.people[rows]))]
@@ -42,10 +43,3 @@ class NearestMisses:
         self.known[people] = True
         self.probability[people] = probability[rows[first]]
         self.codes[people] = questions.codes[rows[first]]
-
-    def _permitted(self, questions: Questions, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Keep the rows that the person may be led to: some methods ask about others too."""
-        tables, fits = self.samples.tables, np.zeros(len(rows), np.bool_)
-        people, codes = questions.people[rows], questions.codes[rows]
-        permitted_rows(self.samples.rules, tables.allowed, tables.offsets, tables.start, people, codes, fits)
-        return rows[fits]

@@ -100,8 +100,7 @@ class SetRun:
 
     def chosen(self) -> Chosen:
         """Return the accepted, permitted, distinct members of each person's best set."""
-        P, N, F = self.states.codes.shape
-        out = Chosen(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
+        out = Chosen.none(*self.states.codes.shape)
         keep_valid(self.problem.samples.tables, self.states, *out)
         return out
 
