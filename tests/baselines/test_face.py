@@ -17,7 +17,7 @@ from leastways import Preferences
 from leastways.baselines import Face
 from leastways.baselines.face_points import grid_codes
 from leastways.errors import SettingError
-from leastways.recourse import Recourse, facade
+from leastways.recourse import Recourse
 from leastways.schema import Schema
 from leastways.search import Background, Searcher, run_search
 from leastways.testing import SEARCHER_CHECKS
@@ -94,7 +94,7 @@ def test_chunks_order_and_a_trip_through_pickle_change_nothing(monkeypatch: pyte
     plans = rec.recommend(people)
     assert plans.summary["n_options"].sum() > 20
     again = pickle.loads(pickle.dumps(rec)).recommend(people)
-    monkeypatch.setattr(facade, "_CHUNK_BYTES", 1)  # a chunk per person
+    monkeypatch.setattr("leastways.recourse.settings._CHUNK_BYTES", 1)  # a chunk per person
     single = rec.recommend(people.iloc[::-1])
     pd.testing.assert_frame_equal(plans.options, again.options)
     pd.testing.assert_frame_equal(plans.summary, single.summary.loc[plans.summary.index])

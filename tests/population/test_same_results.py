@@ -23,6 +23,7 @@ from leastways.population.crews import Threads
 from leastways.population.driver import Driver
 from leastways.population.folder import RunFolder, read_manifest
 from leastways.population.kinds import _KEYS, _hashes
+from leastways.recourse.settings import settings_of
 from tests.population.crowd import QUICK, cut_short, events, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import TRAIN, chance
 
@@ -300,7 +301,7 @@ def test_a_run_with_a_search_of_ones_own_is_resumed(source: Path, tmp_path: Path
         run(fitted(method=Mine(4)), source, out, resume=True)
     run(fitted(method=Mine()), source, out, resume=True)
     assert prints(out) == prints(tmp_path / "whole")
-    texts = [fitted(method=Mine(inner=inner))._settings()["method"] for inner in (Mine(), Mine(), Mine(5), chance)]
+    texts = [settings_of(fitted(method=Mine(inner=inner)))["method"] for inner in (Mine(), Mine(), Mine(5), chance)]
     assert texts[0] == texts[1]
     assert len(set(texts)) == 3
     assert not any("0x" in text for text in texts)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leastways.recourse import Recourse, facade
+from leastways.recourse import Recourse
 from leastways.schema import Schema
 from tests.recourse.bank import recourse, refused
 from tests.recourse.fresh import everything, kept
@@ -64,7 +64,7 @@ def _compiled_now(folder: Path) -> str:
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_the_size_of_a_chunk_changes_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = recourse(method=method).recommend(PEOPLE)
-    monkeypatch.setattr(facade, "_CHUNK_BYTES", 1)  # one person at a time
+    monkeypatch.setattr("leastways.recourse.settings._CHUNK_BYTES", 1)  # one person at a time
     single = recourse(method=method).recommend(PEOPLE)
     assert single.settings["model_calls"] > whole.settings["model_calls"]
     pd.testing.assert_frame_equal(single.options, whole.options)

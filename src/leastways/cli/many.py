@@ -85,6 +85,7 @@ class Many:
         """Work through the people and show what came of it."""
         from leastways.population import recommend_files
         from leastways.population.prints import file_print
+        from leastways.recourse.settings import settings_of
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
         with _terminated_as_interrupted(), stdout_aside(), people_bar("finding options") as progress:
@@ -116,7 +117,7 @@ class Many:
             self._show(result)  # before the audit, which may fail: the people are done
         report = self._audited(result, recourse.random_state) if self.audit_by else None
         if as_json:
-            self._show_json(result, recourse._settings(), report)
+            self._show_json(result, settings_of(recourse), report)
         elif report is not None:
             self._show_file(report)
         self._tell_of_failures(result)

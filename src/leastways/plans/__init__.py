@@ -2,7 +2,7 @@
 
 from leastways.plans.certificate import CERTIFICATE, Certificate
 from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
-from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
 from leastways.plans.status import NOT_SEARCHED, STATUSES, Status
 from leastways.plans.wording import Change
 
@@ -19,4 +19,5 @@ __all__ = [
     "RecoursePlan",
     "RecoursePlans",
     "Status",
+    "no_failed_rows",
 ]

@@ -20,11 +20,7 @@ from leastways.plans.wording import changes_of
 from leastways.schema import Schema
 from leastways.schema.grids import value_or_none
 
-FIGURES = (
-    "probability",
-    "expected_cost",
-    "best_for",
-)  # columns of `options` beside person, option and features
+FIGURES = ("probability", "expected_cost", "best_for")  # columns of `options` beside person, option and features
 SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
 _IF_ANY = ("certificates", "nearest_misses")  # tables that a file has only if they hold something
 _FORMAT, _VERSION = "leastways plans", 1
@@ -33,6 +29,13 @@ _FORMAT, _VERSION = "leastways plans", 1
 def _no_misses(schema: Schema) -> pd.DataFrame:
     """Return the table of plans in which nobody came close without getting an option."""
     return pd.DataFrame(columns=pd.Index(("person", *schema.names, "probability")), dtype=object)
+
+
+def no_failed_rows(schema: Schema, labels: pd.Index[Any]) -> pd.DataFrame:
+    """Return the table of plans in which the model failed on nobody; labels are of the people's kind."""
+    heads = {"person": labels[:0], "error": pd.Series([], dtype="str")}
+    nothing = schema.decode_columns(np.empty((0, len(schema.features)), np.int32))
+    return pd.DataFrame(heads | nothing, copy=False)
 
 
 class RecoursePlans:

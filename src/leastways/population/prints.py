@@ -16,6 +16,7 @@ from leastways.costs import Preferences
 from leastways.models import QueryMeter, as_model
 from leastways.population.tables import grid_rows
 from leastways.recourse import Recourse
+from leastways.recourse.settings import settings_of
 
 _LIBRARIES = ("leastways", "numpy", "pandas", "scikit-learn", "scipy", "numba", "pyarrow")
 _PROBES = 64  # rows that a model is known by
@@ -40,7 +41,7 @@ def config_of(
     dedup: bool,
 ) -> dict[str, Any]:
     """Return all that the results depend on beside the people, as JSON can hold it."""
-    settings = recourse._settings()
+    settings = settings_of(recourse)
     return {
         "settings": {name: settings[name] for name in sorted(settings)},
         "schema": value_print(recourse.schema.to_yaml()),

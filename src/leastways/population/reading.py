@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.errors import DataError, SettingError, listed
-from leastways.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
 from leastways.population.folder import whole_manifest
 from leastways.population.tables import PERSON, ROW, arrow
 from leastways.rng import check_seed
@@ -77,8 +77,7 @@ def read_plans(
             **{name: options[name].to_numpy() for name in FIGURES},
         }
     )
-    failed = pd.DataFrame({"person": index[:0], "error": pd.Series([], dtype="str"), **_nothing(schema)})
-    return RecoursePlans(schema, state, summary, table, failed, settings)
+    return RecoursePlans(schema, state, summary, table, no_failed_rows(schema, index), settings)
 
 
 def _drawn(folder: Path, sample: int, random_state: int) -> NDArray[np.int64] | None:
@@ -172,7 +171,3 @@ def _column(feature: Feature, column: Any) -> Any:
     if gaps and not feature.missing:
         return pd.Series(own, dtype=object).array
     return feature.column_of(own)
-
-
-def _nothing(schema: Schema) -> dict[str, Any]:
-    return schema.decode_columns(np.empty((0, len(schema.features)), np.int32))

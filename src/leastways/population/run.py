@@ -33,6 +33,7 @@ from leastways.population.tables import Solved, arrow, check_names
 from leastways.population.totals import added, sums_of, totals_of
 from leastways.recourse import Recourse
 from leastways.recourse.people import check_mapping
+from leastways.recourse.settings import check_settings, chunk_size
 from leastways.report.totals import Totals
 from leastways.search.base import check_count
 
@@ -256,7 +257,7 @@ def _check(
     give_up_after: int,
 ) -> None:
     check_is_fitted(recourse, "cost_model_")
-    recourse._check_settings()
+    check_settings(recourse)
     check_names(recourse.schema)
     if recourse.time_limit is not None:
         raise SettingError(
@@ -298,7 +299,7 @@ def _would_be_read(people: Path, path: Path) -> bool:
 
 def unit_of(recourse: Recourse, total: int) -> int:
     """Return how many people are searched for in one call: whole chunks of the search, whatever the workers."""
-    size = recourse._chunk_size()
+    size = chunk_size(recourse)
     return size * max(1, min(-(-_UNIT // size), total // (_UNITS * size)))
 
 

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples, Preferences
 from leastways.errors import DataError, ModelError, SettingError, listed, nearest
-from leastways.kernels.sets import describe_sets
 from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
 from leastways.recourse.beforehand import options_of
 from leastways.recourse.judging import JudgedPeople
+from leastways.recourse.outcome import Figures
 from leastways.recourse.people import People
 from leastways.recourse.progress import reporter
+from leastways.recourse.settings import settings_of
 from leastways.rng import check_seed, keys_of_rows
 from leastways.schema import Encoded
 from leastways.search import Questions
@@ -65,12 +66,11 @@ def certify_plans(
             samples = recourse.cost_model_.sample(group, keys[mine], M, told, recourse.uncovered_cost)
             options = _options(plans, group)
             _check_figures(plans, group, samples, options)
+            judge = JudgedPeople(recourse.schema, meter, group, None)  # a proof rests on the model, not on its table
             found = cheapest_states(
                 searches_of(samples),
                 samples.rules,
-                JudgedPeople(
-                    recourse.schema, meter, group, None
-                ),  # a proof rests on the model itself, not on its table
+                judge,
                 recourse.threshold,
                 most_cost=np.nextafter(recourse.uncovered_cost, -np.inf),
                 most_queries=max_queries,
@@ -103,7 +103,7 @@ def _check_same(recourse: Recourse, plans: RecoursePlans) -> None:
     """Raise where the plans were made with other settings: their cost functions could not be drawn again."""
     if recourse.schema != plans.schema or recourse.cost_model_.schema != plans.schema:
         raise SettingError("the plans were made with another schema.")
-    own = recourse._settings()
+    own = settings_of(recourse)
     for name in _SETTINGS:
         if name in plans.settings and plans.settings[name] != own[name]:
             raise SettingError(
@@ -151,14 +151,13 @@ def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:
 def _check_figures(plans: RecoursePlans, group: Encoded, samples: CostSamples, options: Questions) -> None:
     """Raise unless the cost functions drawn now are those of the plans: their figures come out the same."""
     n = np.bincount(options.people, minlength=len(group)).astype(np.int64)
-    P, N, F = len(group), int(n.max(initial=1)), options.codes.shape[1]
-    codes = np.zeros((P, N, F), np.int32)
+    codes = np.zeros((len(group), int(n.max(initial=1)), options.codes.shape[1]), np.int32)
     rank = np.arange(len(options.people)) - np.repeat(np.cumsum(n) - n, n)
     codes[options.people, rank] = options.codes
-    covered, emc, satisfied = np.zeros(P), np.full(P, np.nan), np.zeros(P)
-    describe_sets(samples.tables, codes, n, 1.0, np.zeros((P, N)), np.zeros((P, N)), covered, emc, satisfied)
+    figures = Figures.of(samples, codes, n)
     told = plans.summary.iloc[plans.summary.index.get_indexer(group.index)]  # labels may be truth values
-    same = np.isclose(told["covered"], covered, atol=1e-9) & np.isclose(told["emc"], emc, atol=1e-9, equal_nan=True)
+    same = np.isclose(told["covered"], figures.covered, atol=1e-9)
+    same &= np.isclose(told["emc"], figures.emc, atol=1e-9, equal_nan=True)
     if not same.all():
         raise SettingError(
             f"the cost functions of {listed(group.index[~same].tolist())} do not come out as in the plans. Give the "

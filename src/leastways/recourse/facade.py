@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from leastways._prints import setting_text
 from leastways.costs import CostDistribution, CostModel, Preferences
-from leastways.costs.distribution import check_number
-from leastways.errors import DataError, SchemaError, SettingError, listed, plain
+from leastways.errors import DataError, SettingError, plain
 from leastways.models import QueryMeter, as_model
-from leastways.models.dispatch import check_threshold
 from leastways.models.labels_seen import check_labels_seen
-from leastways.plans import FIGURES, SUMMARY, RecoursePlans
+from leastways.plans import RecoursePlans
 from leastways.recourse.beforehand import (
     READ_BY_METHODS,
     Prepared,
@@ -33,16 +31,14 @@ from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
 from leastways.recourse.people import People
 from leastways.recourse.progress import Clock, reporter
+from leastways.recourse.settings import check_settings, chunk_size, settings_of
 from leastways.recourse.solving import Solving
 from leastways.rng import check_seed, keys_of_rows
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
 from leastways.search import Guided, Preparing, Searcher, as_searcher
-from leastways.search.base import check_choice, check_count, made_ready
+from leastways.search.base import check_count, made_ready
 from leastways.search.distill import Distilled
-
-_CHUNK_BYTES = 100 * 2**20  # small enough to stay in the cache, large enough for few model calls
-_ROWS_TOUCHED = 250  # rows of a person's cost table that a long search looks at
 
 
 class Recourse(BaseEstimator):  # type: ignore[misc]
@@ -146,7 +142,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         At a threshold of 0.5, an estimator with both `predict_proba` and `predict` is asked about at most 256 rows of
         the table, and `fit` warns where `predict` refuses what the probability accepts.
         """
-        self._check_settings()
+        check_settings(self)
         meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
         table = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else X
         frame = check_columns(table, self.schema.features, self.schema.target)
@@ -197,7 +193,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         outcome = Outcome.empty(len(crowd.encoded), int(self.n_options), len(self.schema.features))
         solving = Solving(self, searcher, crowd, judging, outcome, warm_start)
         with reporter(progress, "finding options") as report:
-            size = self._chunk_size()
+            size = chunk_size(self)
             room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), int(self.n_costs))
             clock = Clock.start(self.time_limit)
             for first in range(0, len(crowd.encoded), size):
@@ -212,7 +208,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
         self._shortcut = judging.shortcut
-        settings = self._settings() | counts | judging.settings()
+        settings = settings_of(self) | counts | judging.settings()
         return assemble(self.schema, crowd, outcome, settings)
 
     def sampled_editable(
@@ -265,7 +261,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     def _check_fitted(self) -> None:
         """Raise unless `fit` was called, and with what is set now."""
         check_is_fitted(self, "cost_model_")
-        self._check_settings()
+        check_settings(self)
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
         if self.cost_model_.distribution != CostDistribution.of(self.costs):
@@ -294,64 +290,3 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             if then.numeric != now.numeric:
                 what = "a number, and is a category now" if then.numeric else "a category, and is a number now"
                 raise SettingError(f"warm_start: in those plans {now.name!r} was {what}.")
-
-    def _chunk_size(self) -> int:
-        """Return how many people are searched for together: as many as their tables leave memory for."""
-        searcher = as_searcher(self.method)
-        n_costs, n_options, budget = int(self.n_costs), int(self.n_options), int(self.budget)
-        sets = 8 * n_costs * (int(getattr(searcher, "runs", 1)) + 1) * (n_options + 4)
-        cells = 8 * n_costs * min(int(self.schema.offsets[-1]), _ROWS_TOUCHED)
-        learned = 0
-        if isinstance(searcher, Guided):  # the answers, and the regression on them
-            columns = sum(2 if f.ordered else len(f.values) for f in self.schema.features if f.direction != "fixed")
-            learned = budget * (4 * len(self.schema.features) + 60) + 8 * columns**2
-        each = self.cost_model_.bytes_per_person(n_costs) + sets + cells + learned
-        return max(1, int(_CHUNK_BYTES // each))
-
-    def _check_settings(self) -> None:
-        if not isinstance(self.schema, Schema):
-            raise SchemaError(f"schema must be a leastways Schema, not {type(self.schema).__name__}.")
-        clash = sorted({"person", "option", *FIGURES, *SUMMARY} & set(self.schema.names))
-        if clash:
-            raise SchemaError(f"columns {listed(clash)} have names that the tables of a plan use; rename them.")
-        check_count("n_options", self.n_options)
-        check_count("n_costs", self.n_costs)
-        check_count("budget", self.budget)
-        if self.budget < self.n_options:
-            raise SettingError(
-                f"budget {self.budget} is smaller than n_options {self.n_options}: each option has to be asked about "
-                "at least once. Raise the budget or ask for fewer options."
-            )
-        check_threshold(self.threshold)
-        check_number("uncovered_cost", self.uncovered_cost, 0, 1e6)
-        check_choice("objective", self.objective, ("emc", "satisfaction"))
-        check_number("satisfied_below", self.satisfied_below, 0, 1e6)
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, 0, 1e9)
-        check_seed(self.random_state)
-        as_searcher(self.method)
-        CostDistribution.of(self.costs)
-
-    def _settings(self) -> dict[str, Any]:
-        """Return what a plan records of how it was made."""
-        numbers = {
-            name: plain(getattr(self, name))
-            for name in ("n_options", "budget", "n_costs", "threshold", "uncovered_cost", "random_state")
-        }
-        aim = {"objective": self.objective, "satisfied_below": plain(self.satisfied_below)}
-        limit = {} if self.time_limit is None else {"time_limit": plain(self.time_limit)}
-        distilled = getattr(self, "distilled_", None)
-        guided = isinstance(as_searcher(self.method), Guided)
-        learned = {"distill_rows": distilled.queries} if distilled is not None and guided else {}
-        target = plain(self.target)
-        return (
-            numbers
-            | aim
-            | limit
-            | learned
-            | {
-                "method": setting_text(as_searcher(self.method)),
-                "costs": repr(CostDistribution.of(self.costs)),
-                "target": target if isinstance(target, str | int | float) else repr(target),
-            }
-        )

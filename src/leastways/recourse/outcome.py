@@ -4,19 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.plans import RecoursePlans
+from leastways.kernels.sets import describe_sets
+from leastways.plans import RecoursePlans, no_failed_rows
 from leastways.recourse.people import People
 from leastways.schema import Schema
 from leastways.search import SearchResult
 
-Figures = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+SATISFIED_BELOW = 1.0  # what the column `satisfied` counts
+
+
+class Figures(NamedTuple):
+    """How good sets of options are, over their people's sampled cost functions."""
+
+    expected: NDArray[np.float64]  # [P, N] mean cost of an option where it can be reached
+    best_for: NDArray[np.float64]  # [P, N] share for which it is the cheapest
+    covered: NDArray[np.float64]  # [P] share that some option serves
+    emc: NDArray[np.float64]  # [P] mean cost of the cheapest over these
+    satisfied: NDArray[np.float64]  # [P] share that some option serves cheaply
+
+    @classmethod
+    def of(cls, samples: CostSamples, codes: NDArray[np.int32], n: NDArray[np.int64]) -> Figures:
+        """Describe sets of options, codes [P, N, F], of which each person has n [P]."""
+        P, N, _ = codes.shape
+        found = cls(np.zeros((P, N)), np.zeros((P, N)), np.zeros(P), np.full(P, np.nan), np.zeros(P))
+        describe_sets(samples.tables, codes, n, SATISFIED_BELOW, *found)
+        for share in (found.best_for, found.covered, found.satisfied):
+            np.minimum(share, 1.0, out=share)  # a sum of weights may come out a rounding above
+        return found
 
 
 @dataclass(frozen=True)
@@ -86,8 +108,12 @@ class Outcome:
         for row in rows.tolist():
             self.failures.pop(row, None)
 
-    def note_options(self, rows: NDArray[np.intp], result: SearchResult, stuck: NDArray[np.bool_]) -> Figures:
-        """Note what a search found; returns room for the figures that describe it."""
+    def note_options(
+        self, rows: NDArray[np.intp], result: SearchResult, figures: Figures, stuck: NDArray[np.bool_]
+    ) -> None:
+        """Note what a search found."""
+        for name in Figures._fields:
+            getattr(self, name)[rows] = getattr(figures, name)
         chosen = result.chosen
         self.queries[rows] += result.queries
         self.n[rows] = chosen.n
@@ -110,15 +136,6 @@ class Outcome:
             self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"
             self.reason[rows[place]] = f"the search stopped early because the model failed: {error}"
             self.failures[int(rows[place])] = error
-        P, N = chosen.probability.shape
-        return np.zeros((P, N)), np.zeros((P, N)), np.zeros(P), np.full(P, np.nan), np.zeros(P)
-
-    def note_figures(self, rows: NDArray[np.intp], figures: Figures) -> None:
-        """Note the figures that describe the options."""
-        expected, best_for, covered, emc, satisfied = figures
-        self.expected[rows], self.emc[rows] = expected, emc
-        for kept, share in ((self.best_for, best_for), (self.covered, covered), (self.satisfied, satisfied)):
-            kept[rows] = np.minimum(share, 1.0)  # a sum of weights may come out a rounding above
 
 
 def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:
@@ -203,8 +220,4 @@ def _failed_rows(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFram
             rows.insert(0, "person", pd.Index([crowd.encoded.index[place]] * len(rows)))
             rows.insert(1, "error", str(error))
             parts.append(rows)
-    if parts:
-        return pd.concat(parts, ignore_index=True)
-    nothing = schema.decode_columns(np.empty((0, len(schema.features)), np.int32))
-    heads = {"person": crowd.encoded.index[:0], "error": pd.Series([], dtype="str")}
-    return pd.DataFrame(heads | nothing, copy=False)
+    return pd.concat(parts, ignore_index=True) if parts else no_failed_rows(schema, crowd.encoded.index)

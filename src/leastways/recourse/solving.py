@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
-from leastways.kernels.sets import describe_sets
 from leastways.plans import RecoursePlans
 from leastways.recourse.beforehand import first_states
 from leastways.recourse.judging import JudgedPeople, Judging
-from leastways.recourse.outcome import Outcome
+from leastways.recourse.outcome import Figures, Outcome
 from leastways.recourse.people import People
 from leastways.recourse.progress import Report
 from leastways.rng import check_seed, keys_of_rows, stream
@@ -24,8 +23,6 @@ from leastways.search.loop import steady
 
 if TYPE_CHECKING:
     from leastways.recourse.facade import Recourse
-
-SATISFIED_BELOW = 1.0
 
 
 @dataclass
@@ -86,9 +83,7 @@ class Solving:
         )
         result = run_search(self.searcher, problem, judge, recourse.threshold, report, seconds)
         self.judging.meter.note_gradients(int(result.gradient_rows.sum()))
-        figures = outcome.note_options(rows, result, stuck)
-        describe_sets(samples.tables, result.chosen.codes, result.chosen.n, SATISFIED_BELOW, *figures)
-        outcome.note_figures(rows, figures)
+        outcome.note_options(rows, result, Figures.of(samples, result.chosen.codes, result.chosen.n), stuck)
         wrong = judge.misjudged(result)
         self.judging.note_misjudged(len(wrong))
         proofs = np.flatnonzero(result.no_way & ~stuck & judge.by_table)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, func, select
 
 from leastways.errors import SettingError, nearest
-from leastways.plans import RecoursePlan, RecoursePlans
+from leastways.plans import FIGURES, RecoursePlan, RecoursePlans, no_failed_rows
 from leastways.schema import Schema
 from leastways.server.engine import reading
 from leastways.server.inputs import fits_schema, frame_of
@@ -83,7 +83,6 @@ def served(
     """
     if which not in WHICH:
         raise SettingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.{nearest(which, WHICH)}")
-    ends = select(AnswerRow.person_id, func.max(AnswerRow.number).label("number")).group_by(AnswerRow.person_id)
     query = (
         select(PersonRow, AnswerRow.plan, OriginRow)
         .join(AnswerRow, AnswerRow.person_id == PersonRow.id)
@@ -93,6 +92,7 @@ def served(
     if which == "first":
         query = query.where(AnswerRow.number == 1)
     else:
+        ends = select(AnswerRow.person_id, func.max(AnswerRow.number).label("number")).group_by(AnswerRow.person_id)
         last = ends.subquery()
         query = query.join(last, (last.c.person_id == AnswerRow.person_id) & (last.c.number == AnswerRow.number))
     if since is not None:
@@ -168,14 +168,10 @@ def as_plans(schema: Schema, plans: Sequence[RecoursePlan], settings: Mapping[st
             "person": pd.Index([person for person, _ in offered], dtype=object),
             "option": np.array([o.number for _, o in offered], dtype=np.int64),
             **{name: columns[name].array for name in schema.names},
-            "probability": np.array([o.probability for _, o in offered], dtype=np.float64),
-            "expected_cost": np.array([o.expected_cost for _, o in offered], dtype=np.float64),
-            "best_for": np.array([o.best_for for _, o in offered], dtype=np.float64),
+            **{name: np.array([getattr(o, name) for _, o in offered], dtype=np.float64) for name in FIGURES},
         }
     )
-    nothing = schema.decode_columns(np.empty((0, len(schema.features)), np.int32))
-    heads = {"person": people.index[:0], "error": pd.Series([], dtype="str")}
-    return RecoursePlans(schema, people, summary, options, pd.DataFrame(heads | nothing), settings)
+    return RecoursePlans(schema, people, summary, options, no_failed_rows(schema, people.index), settings)
 
 
 def of_some(found: Served, mask: NDArray[np.bool_]) -> Served:

@@ -12,6 +12,7 @@ from leastways.costs import Preferences
 from leastways.errors import ModelError
 from leastways.plans import RecoursePlan
 from leastways.recourse import Recourse
+from leastways.recourse.settings import settings_of
 from leastways.server.answers import Answer, Issued
 from leastways.server.batching import Ticket
 from leastways.server.faults import NotKnown, StoreDown
@@ -44,7 +45,7 @@ class Ask:
 
 def origin_settings(recourse: Recourse, distill: int) -> str:
     """Return all settings that decide a plan, as canonical JSON."""
-    return canonical({**recourse._settings(), "distill": distill})
+    return canonical({**settings_of(recourse), "distill": distill})
 
 
 def solve(recourse: Recourse, asks: Sequence[Ask]) -> list[RecoursePlan]:
