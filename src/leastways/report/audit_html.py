@@ -7,7 +7,6 @@ from html import escape
 
 import numpy as np
 
-from leastways import __version__
 from leastways.audit import Audit
 from leastways.audit.figures import MEASURES
 from leastways.audit.words import basis, findings, lead, measure_name, value_text
@@ -15,8 +14,8 @@ from leastways.plans import STATUSES
 from leastways.report.audit_css import AUDIT_SHEET
 from leastways.report.audit_plots import draw_audit
 from leastways.report.audit_tables import bulleted, capital, grouping_section, separation_section, unserved_section
+from leastways.report.page import cards, gallery, page, settings_section, words_section
 from leastways.report.plots import Picture, can_draw
-from leastways.report.svg import without_styles
 
 TITLE = "Is recourse fair?"
 _NO_PICTURES = (
@@ -60,59 +59,32 @@ def audit_html(
     sheet = f"<style>{AUDIT_SHEET}</style>"
     if stylesheet_href is not None:
         sheet = f'<link rel="stylesheet" href="{escape(stylesheet_href)}">'
-    said = f"{lead(audit)} {basis(audit)}"
     sections = [
         _glance(audit),
         "" if pictures else f'<p class="note">{_NO_PICTURES}</p>',
-        *(grouping_section(audit, name, _pictures(pictures.get(name, ()))) for name in audit.groupings),
+        *(grouping_section(audit, name, gallery(pictures.get(name, ()), styles=False)) for name in audit.groupings),
         separation_section(audit),
         unserved_section(audit),
         _meaning(audit),
-        _settings(audit),
+        settings_section((name, value) for name, value in audit.settings.items() if name != "features"),
     ]
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"{sheet}</head>",
-            "<body>",
-            f'<header><h1>{escape(title)}</h1><p class="lead">{escape(said)}</p></header>',
-            "<main>",
-            *sections,
-            "</main>",
-            f"<footer>Made by leastways {escape(__version__)}.</footer>",
-            "</body></html>\n",
-        ]
-    )
+    return page(title, f"{lead(audit)} {basis(audit)}", sheet, sections)
 
 
 def _glance(audit: Audit) -> str:
     row = audit.overall.iloc[0]
     measures = [m for m in ("coverage", "satisfied", "cost") if not np.isnan(row[m])]
-    cards = [
+    figures = [
         (f"{int(row['refused']):,}", "refused people compared"),
         *((value_text(m, row[m]), f"{measure_name(audit, m)}: {_meaning_of(audit, m)}") for m in measures),
         (f"{len(audit.unserved):,}", "refused people have no option at all"),
     ]
-    items = "".join(f"<li><strong>{escape(n)}</strong><span>{escape(what)}</span></li>" for n, what in cards)
     return (
-        f'<section><h2>At a glance</h2><ul class="cards">{items}</ul>'
+        f"<section><h2>At a glance</h2>{cards(figures)}"
         + bulleted("What differs between groups", findings(audit))
         + (bulleted("Mind", audit.warnings, "mind") if audit.warnings else "")
         + "</section>"
     )
-
-
-def _pictures(pictures: Sequence[Picture]) -> str:
-    figures = "".join(
-        f"<figure><h3>{escape(p.title)}</h3>{without_styles(p.svg())}<figcaption>{escape(p.caption)}</figcaption>"
-        "</figure>"
-        for p in pictures
-    )
-    return f'<div class="pictures">{figures}</div>' if figures else ""
 
 
 def _meaning(audit: Audit) -> str:
@@ -140,24 +112,8 @@ def _meaning(audit: Audit) -> str:
         ),
         *((f"Status {name}", f"{capital(text)}.") for name, text in STATUSES.items()),
     ]
-    words = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in entries)
     limits = "".join(f"<li>{escape(line)}</li>" for line in _LIMITS)
-    return (
-        f"<section><h2>What this cannot say</h2><ul>{limits}</ul></section>"
-        f"<section><h2>What the words mean</h2><dl>{words}</dl></section>"
-    )
-
-
-def _settings(audit: Audit) -> str:
-    shown = {name: value for name, value in audit.settings.items() if name != "features"}
-    rows = "".join(
-        f'<tr><th scope="row"><code>{escape(str(name))}</code></th><td><code>{escape(str(value))}</code></td></tr>'
-        for name, value in shown.items()
-    )
-    return (
-        "<section><h2>How this was made</h2><details><summary>Settings</summary>"
-        f'<div class="wide"><table><tbody>{rows}</tbody></table></div></details></section>'
-    )
+    return f"<section><h2>What this cannot say</h2><ul>{limits}</ul></section>{words_section(entries)}"
 
 
 def _meaning_of(audit: Audit, metric: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from leastways._extras import require
 from leastways.audit import Audit
 from leastways.audit.groups import CROSS
 from leastways.audit.words import measure_name
-from leastways.report.plots import Picture, folded
-from leastways.report.svg import FAINT, INK, LINES, ONE, STYLE, TWO
+from leastways.report.plots import Picture, figure, folded, legend
+from leastways.report.svg import FAINT, INK, LINES, ONE, TWO
 
 MAX_LINES, MAX_BARS, MAX_COLUMNS, MAX_ROWS = len(LINES), 24, 9, 24
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.2, 1.5), (6, 2, 1.2, 2), (3, 1, 1, 1, 1, 1), (8, 3))
@@ -52,7 +51,7 @@ def cost_curves(audit: Audit, grouping: str, place: int = 0) -> Picture:
         axes.axvline(audit.settings["k"], color=INK, linewidth=0.9, linestyle=":")
         axes.set(xlim=(0, float(rows["k"].max())), ylim=(0, 103), xlabel="cost k (1: the most one change can cost)")
         axes.set_ylabel("people with an option below k (%)")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.3, borderpad=0)
+        legend(axes)
 
     at_k = "; ".join(f"{g} {100 * _at(audit, grouping, g, 'satisfied'):.0f} %" for g in shown)
     bands = " Shaded: 95 % intervals, of each cost by itself." if len(shown) <= 4 else ""
@@ -60,7 +59,7 @@ def cost_curves(audit: Audit, grouping: str, place: int = 0) -> Picture:
     return Picture(
         _name("curves", grouping, place),
         f"What an option costs, by {grouping}",
-        _figure(draw, 3.7),
+        figure(draw, 3.7, _WIDTH),
         f"{measure_name(audit, 'satisfied')}: {at_k}.",
         f"The further left a line rises, the cheaper the options of that group.{bands}{oracle}{left_out}",
     )
@@ -90,7 +89,7 @@ def coverage_bars(audit: Audit, grouping: str, place: int = 0) -> Picture:
                 elinewidth=0.9,
                 label="the best possible (oracle)",
             )
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, borderpad=0)
+            legend(axes, columns=1)
         axes.set_yticks(y, [folded(name, 26) for name in names])
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
@@ -109,7 +108,7 @@ def coverage_bars(audit: Audit, grouping: str, place: int = 0) -> Picture:
     return Picture(
         _name("coverage", grouping, place),
         f"Who has an option that they can take, by {grouping}",
-        _figure(draw, max(1.7, 0.46 * len(names) + 1.0)),
+        figure(draw, max(1.7, 0.46 * len(names) + 1.0), _WIDTH),
         f"Coverage: {listing}.",
         f"Lines: 95 % intervals. In brackets: refused people.{both}"
         + (f" {more} more groups are not drawn." if more else ""),
@@ -153,7 +152,7 @@ def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
     return Picture(
         _name("changes", grouping, place),
         f"What people are asked to change, by {grouping}",
-        _figure(draw, max(2.2, 0.3 * len(names) + 1.2)),
+        figure(draw, max(2.2, 0.3 * len(names) + 1.2), _WIDTH),
         f"Asked most often: {most}." if most else "Nobody has an option.",
         f"Share of a group's options that ask it, in %. An option may ask several things.{left_out}",
     )
@@ -189,12 +188,3 @@ def _name(kind: str, grouping: str, place: int) -> str:
     """Return a name that a file and an id can have; the place keeps two groupings apart."""
     plain = re.sub(r"[^a-z0-9]+", "-", grouping.lower()).strip("-")
     return f"{kind}-{place + 1}-{plain}".rstrip("-")[:60]
-
-
-def _figure(draw: Callable[[Any], None], height: float) -> Any:
-    matplotlib = require("matplotlib", "plots", "A picture")
-    figures = require("matplotlib.figure", "plots", "A picture")
-    with matplotlib.rc_context(STYLE):
-        figure = figures.Figure(figsize=(_WIDTH, height), layout="constrained")
-        draw(figure.add_subplot())
-    return figure

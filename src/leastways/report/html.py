@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from leastways import __version__
 from leastways.metrics import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.report.css import SHEET
 from leastways.report.html_people import people_section
+from leastways.report.page import cards, gallery, page, settings_section, words_section
 from leastways.report.plots import Picture, can_draw, draw_all
 from leastways.report.totals import COST_MEANING, Judged, Totals, percent
 
@@ -73,44 +73,27 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
         _glance(totals, judged),
         _pictures(draw_all(plans, truth) if can_draw() else None),
         people_section(plans, max_people),
-        _words(),
-        _settings(plans),
+        words_section(_WORDS),
+        settings_section(sorted(plans.settings.items())),
     ]
     lead = f"{totals.people} people looked at, {totals.in_need} of them refused by the model."
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{SHEET}</style></head>",
-            "<body>",
-            f'<header><h1>{escape(title)}</h1><p class="lead">{lead}</p></header>',
-            "<main>",
-            *sections,
-            "</main>",
-            f"<footer>Made by leastways {escape(__version__)}.</footer>",
-            "</body></html>\n",
-        ]
-    )
+    return page(title, lead, f"<style>{SHEET}</style>", sections)
 
 
 def _glance(totals: Totals, judged: Judged | None) -> str:
     """The figures a reader looks for first, then all of them as tables."""
-    cards = [
+    figures = [
         (f"{totals.with_options} of {totals.in_need}", "refused people have at least one option"),
         (percent(totals.covered), "of plausible preferences are served by an option"),
         (percent(totals.satisfied), "of plausible preferences have an option below cost 1"),
     ]
     if judged is not None:
-        cards.append((percent(judged.satisfied), "of simulated people have an option that costs them less than 1"))
-    items = "".join(f"<li><strong>{escape(n)}</strong><span>{escape(what)}</span></li>" for n, what in cards)
+        figures.append((percent(judged.satisfied), "of simulated people have an option that costs them less than 1"))
     tables = _figures_table("All people", totals.rows())
     if judged is not None:
         tables += _figures_table("Judged by simulated people, whose costs the search did not see", judged.rows())
     return (
-        f'<section><h2>At a glance</h2><ul class="cards">{items}</ul>'
+        f"<section><h2>At a glance</h2>{cards(figures)}"
         f"<details><summary>All figures</summary>{tables}</details></section>"
     )
 
@@ -128,25 +111,4 @@ def _pictures(pictures: Sequence[Picture] | None) -> str:
         return f'<section><h2>Pictures</h2><p class="note">{_NO_PICTURES}</p></section>'
     if not pictures:
         return ""
-    figures = "".join(
-        f"<figure><h3>{escape(p.title)}</h3>{p.svg()}<figcaption>{escape(p.caption)}</figcaption></figure>"
-        for p in pictures
-    )
-    return f'<section><h2>Pictures</h2><div class="pictures">{figures}</div></section>'
-
-
-def _words() -> str:
-    entries = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in _WORDS)
-    return f"<section><h2>What the words mean</h2><dl>{entries}</dl></section>"
-
-
-def _settings(plans: RecoursePlans) -> str:
-    """How the plans were made, so that they can be made again."""
-    rows = "".join(
-        f'<tr><th scope="row"><code>{escape(str(name))}</code></th><td><code>{escape(str(value))}</code></td></tr>'
-        for name, value in sorted(plans.settings.items())
-    )
-    return (
-        "<section><h2>How this was made</h2><details><summary>Settings</summary>"
-        f'<div class="wide"><table><tbody>{rows}</tbody></table></div></details></section>'
-    )
+    return f"<section><h2>Pictures</h2>{gallery(pictures, styles=True)}</section>"

@@ -60,13 +60,13 @@ def served(plans: RecoursePlans) -> Picture:
         axes.plot(x, cheap, color=TWO, linewidth=1.6, dashes=(4, 2), label="and costs less than 1")
         axes.set(xlim=(0, 100), ylim=(0, 103), xlabel="people, best served first (%)")
         axes.set_ylabel("plausible preferences served (%)")
-        _legend(axes)
+        legend(axes)
 
     half = _quartiles(covered)
     return Picture(
         "served",
         "How many plausible preferences are served",
-        _figure(draw),
+        figure(draw),
         f"For half of the people some option can be taken under at least {half[1]:.0f} % of the plausible "
         f"preferences, for three quarters of them under at least {half[0]:.0f} %.",
         "We do not know what anybody prefers, so we draw many preferences they might have. The higher the line "
@@ -90,7 +90,7 @@ def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture
         axes.axvline(1, color=INK, linewidth=0.9, linestyle=":")
         axes.set(xlim=(0, top), ylim=(0, 103), xlabel="cost k (0: no effort, 1: the most one change can cost)")
         axes.set_ylabel("people with an option below k (%)")
-        _legend(axes, columns=1)
+        legend(axes, columns=1)
 
     said = f"{_below(expected, np.array([0.5]))[0]:.0f} % of the people have an expected cost below 0.5"
     if hidden is not None:
@@ -99,7 +99,7 @@ def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture
     return Picture(
         "costs",
         "What the cheapest option costs",
-        _figure(draw),
+        figure(draw),
         f"{said}.",
         f"The further left a line rises, the cheaper the options. Preferences that no option serves do not count in "
         f"the solid line.{note}",
@@ -128,7 +128,7 @@ def changed_features(plans: RecoursePlans) -> Picture:
     return Picture(
         "changes",
         "What the options change",
-        _figure(draw, height=max(_SIZE[1], 0.32 * len(names) + 0.6)),
+        figure(draw, height=max(_SIZE[1], 0.32 * len(names) + 0.6)),
         f"Share of options that change each thing: {listing}.",
         "An option may change several things, so the shares add up to more than 100 %.",
     )
@@ -157,29 +157,29 @@ def chances(plans: RecoursePlans) -> Picture:
         axes.set(xlim=(-2, 102), xlabel="chance of a yes, by the model (%)", yticks=[])
         axes.set_ylabel(f"{people}, by their chance now")
         axes.grid(visible=False, axis="y")
-        _legend(axes)
+        legend(axes)
 
     return Picture(
         "chances",
         "The chance of a yes, now and then",
-        _figure(draw),
+        figure(draw),
         f"The median chance rises from {medians[0]:.0f} % to {medians[1]:.0f} %; a yes needs {threshold:.0f} %.",
         f"Each line is a person. The dotted line at {threshold:.0f} % is where the model says yes. The cheapest way "
         "there often ends just beyond it.",
     )
 
 
-def _figure(draw: Callable[[Any], None], height: float = _SIZE[1]) -> Any:
+def figure(draw: Callable[[Any], None], height: float = _SIZE[1], width: float = _SIZE[0]) -> Any:
     """Make a figure of one drawing, in the style of the report."""
     matplotlib = require("matplotlib", "plots", "A picture")
     figures = require("matplotlib.figure", "plots", "A picture")
     with matplotlib.rc_context(STYLE):
-        figure = figures.Figure(figsize=(_SIZE[0], height), layout="constrained")
-        draw(figure.add_subplot())
-    return figure
+        made = figures.Figure(figsize=(width, height), layout="constrained")
+        draw(made.add_subplot())
+    return made
 
 
-def _legend(axes: Any, columns: int = 2) -> None:
+def legend(axes: Any, columns: int = 2) -> None:
     """Put the legend above the drawing, where it can hide nothing."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.3, borderpad=0)
 
