@@ -1,7 +1,8 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and what a file is known by."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,3 +24,9 @@ def draft_of(path: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"cannot write {str(path)!r}: {error}") from error
+
+
+def file_print(path: Path) -> str:
+    """Return the sha256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leastways._files import file_print
 from leastways.errors import DataError, SettingError
 from leastways.population import read_plans
 from leastways.population.parts import parts_of
-from leastways.population.prints import file_print
 from leastways.population.sources import survey
 from tests.population.crowd import everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from leastways._files import file_print
 from leastways.cli.exits import INTERRUPTED, SOME_FAILED
 from leastways.cli.plans import SAMPLE, of_a_sample, read_sample
 from leastways.cli.screen import notes, people_bar, print_json, progress_bar, screen, stdout_aside
@@ -84,7 +85,6 @@ class Many:
     def run(self, recourse: Recourse, said: Preferences | None, model: str, as_json: bool) -> None:
         """Work through the people and show what came of it."""
         from leastways.population import recommend_files
-        from leastways.population.prints import file_print
         from leastways.recourse.settings import settings_of
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}

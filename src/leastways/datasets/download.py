@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
+from leastways._files import file_print
 from leastways.errors import LeastwaysError
 
 TIMEOUT_S = 30.0
@@ -60,7 +61,7 @@ def cache_dir() -> Path:
 def fetch(remote: Remote, folder: Path, timeout: float = TIMEOUT_S) -> Path:
     """Return the file's path within `folder`; download it if it is not there or not what it should be."""
     target = folder / remote.path
-    if target.is_file() and _sha256(target) == remote.sha256:
+    if target.is_file() and file_print(target) == remote.sha256:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -96,8 +97,3 @@ def _download(remote: Remote, write: Callable[[bytes], int], timeout: float) -> 
             f"folder as {remote.path!r} and pass data_dir=."
         ) from error
     return digest.hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from leastways.datasets.download import REMOTES, cache_dir, fetch
 from leastways.errors import DataError
@@ -41,6 +43,13 @@ def find_folder(name: str, files: Sequence[str], data_dir: str | os.PathLike[str
             fetch(remote, cache_dir())
         return cache_dir() / name
     raise DataNotFoundError(_message(name, files, root))
+
+
+def require_columns(path: Path, frame: pd.DataFrame, names: Iterable[str]) -> None:
+    """Raise where a file lacks a column that its data set has."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise DataError(f"{str(path)!r} lacks the columns {', '.join(missing)}.")
 
 
 def _message(name: str, files: Sequence[str], root: Path | None) -> str:

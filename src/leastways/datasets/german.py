@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 
 from leastways.datasets.base import Dataset
-from leastways.datasets.folders import find_folder
-from leastways.errors import DataError
+from leastways.datasets.folders import find_folder, require_columns
 from leastways.rng import check_seed
 
 TARGET = "GoodCustomer"
@@ -110,7 +109,5 @@ def load_german(
 
 def _read(path: Path) -> pd.DataFrame:
     frame = pd.read_csv(path)
-    missing = [name for name in (TARGET, *SETTINGS) if name not in frame.columns]
-    if missing:
-        raise DataError(f"{str(path)!r} lacks the columns {', '.join(missing)}.")
+    require_columns(path, frame, (TARGET, *SETTINGS))
     return frame.drop(columns=_CONSTANT, errors="ignore")

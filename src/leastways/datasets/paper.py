@@ -15,8 +15,7 @@ import pandas as pd
 from leastways._reading import read_json
 from leastways.datasets import network
 from leastways.datasets.base import Dataset
-from leastways.datasets.folders import find_folder
-from leastways.errors import DataError
+from leastways.datasets.folders import find_folder, require_columns
 
 _FILES = ("all.csv", "train.csv", "val.csv", "test_users.csv", "schema.json", *network.FILES)
 _DIRECTIONS = {-2: "fixed", 0: "any", 1: "up", -1: "down"}
@@ -32,7 +31,6 @@ def load_adult_binary(data_dir: str | os.PathLike[str] | None = None, *, downloa
         data_dir,
         download,
         description="Adult income (US census 1994), binary categories; above 50,000 dollars is favourable.",
-        protected=("sex", "race"),
     )
 
 
@@ -46,7 +44,6 @@ def load_compas_binary(data_dir: str | os.PathLike[str] | None = None, *, downlo
         data_dir,
         download,
         description="COMPAS (Broward County), binary categories; judged unlikely to reoffend is favourable.",
-        protected=("sex", "race"),
     )
 
 
@@ -55,7 +52,6 @@ def _load(
     data_dir: str | os.PathLike[str] | None,
     download: bool,
     description: str,
-    protected: tuple[str, ...],
 ) -> Dataset:
     folder = find_folder(name, _FILES, data_dir, download)
     drawn = folder / "test_before_filter.csv"
@@ -74,7 +70,7 @@ def _load(
         source="The paper's released data and network, exported to plain files.",
         model=network.PaperNetwork.load(folder),
         candidates=_read(drawn, declared, index="row").drop(columns=target) if drawn.is_file() else None,
-        protected=protected,
+        protected=("sex", "race"),
     )
 
 
@@ -84,9 +80,7 @@ def _read(path: Path, declared: dict[str, Any], index: str) -> pd.DataFrame:
     categories = set(declared["categorical_features"])
     dtypes = {name: "str" if name in categories else "int64" for name in [*features, target]}
     frame = pd.read_csv(path, dtype=dtypes, keep_default_na=False, index_col=index)
-    missing = [name for name in dtypes if name not in frame.columns]
-    if missing:
-        raise DataError(f"{str(path)!r} lacks the columns {', '.join(missing)}.")
+    require_columns(path, frame, dtypes)
     return frame[[*features, target]]
 
 

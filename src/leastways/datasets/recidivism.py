@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from leastways.datasets.base import Dataset
-from leastways.datasets.folders import find_folder
+from leastways.datasets.folders import find_folder, require_columns
 from leastways.datasets.splits import split_balanced
 from leastways.errors import DataError, listed
 
@@ -74,9 +74,7 @@ def load_recidivism(
 
 def _read(path: Path) -> pd.DataFrame:
     raw = pd.read_csv(path)
-    missing = [name for name in (*_FLAGS, *_NUMBERS) if name not in raw.columns]
-    if missing:
-        raise DataError(f"{str(path)!r} lacks the columns {', '.join(missing)}.")
+    require_columns(path, raw, (*_FLAGS, *_NUMBERS))
     for name in (*_FLAGS, "RECID"):
         odd = sorted(set(raw[name].tolist()) - {0, 1})
         if odd:

@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from leastways._files import file_print
 from leastways._reading import json_of, read_json
 from leastways.errors import DataError, SettingError, listed
-from leastways.population.prints import differences, file_print
+from leastways.population.prints import differences
 from leastways.population.tables import arrow
 from leastways.population.totals import are_sums
 
@@ -130,34 +131,20 @@ class RunFolder:
         import pyarrow.parquet as pq
 
         target = self.path / name / f"part-{number:06d}.parquet"
-        draft = target.with_name(f".{target.stem}-{secrets.token_hex(4)}")
+        with _safely(target, f".{target.stem}") as draft, draft.open("wb") as stream:
+            pq.write_table(table, stream, compression="zstd")
+            _to_disk(stream)
         with _written(target):
-            try:
-                with draft.open("wb") as stream:
-                    pq.write_table(table, stream, compression="zstd")
-                    _to_disk(stream)
-                size, checksum = draft.stat().st_size, file_print(draft)
-                draft.replace(target)
-                _folder_to_disk(target.parent)
-            finally:
-                draft.unlink(missing_ok=True)
+            size, checksum = target.stat().st_size, file_print(target)
         return {"name": f"{name}/{target.name}", "rows": len(table), "bytes": size, "sha256": checksum}
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         self._write_text(name, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
     def _write_text(self, name: str, text: str) -> None:
-        target = self.path / name
-        draft = target.with_name(f".{name}-{secrets.token_hex(4)}")
-        with _written(target):
-            try:
-                with draft.open("w", encoding="utf-8") as stream:
-                    stream.write(text)
-                    _to_disk(stream)
-                draft.replace(target)
-                _folder_to_disk(self.path)
-            finally:
-                draft.unlink(missing_ok=True)
+        with _safely(self.path / name, f".{name}") as draft, draft.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            _to_disk(stream)
 
     def _check_same(self, known: Mapping[str, Any], resume: bool) -> None:
         """Raise unless the folder holds this very run, and it is to be continued."""
@@ -326,6 +313,22 @@ def _written(path: Path) -> Iterator[None]:
             f"cannot write {str(path)!r}: {error}. The parts that are done are kept; mend this and continue the run "
             "with --resume (resume=True)."
         ) from error
+
+
+@contextmanager
+def _safely(target: Path, prefix: str) -> Iterator[Path]:
+    """Yield a file beside `target` to write to; at the end it takes its place, for good, or is gone if anything failed.
+
+    `prefix` is how its name begins, so that a draft that a killed run left is known for one.
+    """
+    draft = target.with_name(f"{prefix}-{secrets.token_hex(4)}")
+    with _written(target):
+        try:
+            yield draft
+            draft.replace(target)
+            _folder_to_disk(target.parent)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def _to_disk(stream: Any) -> None:

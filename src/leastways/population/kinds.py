@@ -20,7 +20,7 @@ from leastways.errors import plain
 from leastways.population.folder import RunFolder
 from leastways.population.parts import Part, told_to
 from leastways.population.sources import Block, Source
-from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow
+from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow, options_of
 from leastways.schema.feature import EXACT
 
 _KEYS = "0123456789abcdef", "fedcba9876543210"  # two hashes of 64 bits: by chance no two kinds are alike in both
@@ -125,7 +125,9 @@ class Answers:
             mine = kinds[kinds // self._size == number] - number * self._size
             table, offered = self._load(int(number))
             people.append(table.take(arrow().array(mine)))
-            options.append(_of_some(offered, mine, sum(len(t) for t in people[:-1])))
+            person, taken = options_of(offered, mine)
+            places = arrow().array(sum(len(t) for t in people[:-1]) + person)
+            options.append(taken.set_column(0, offered.schema.field(0), places))
         pa = arrow()
         part.frame = part.frame.iloc[first]
         part.source = np.where(part.source < 0, -1, place[part.source]).astype(np.int64)
@@ -140,15 +142,3 @@ class Answers:
         places = arrow().array(options[ROW].to_numpy() - number * self._size)
         options = options.drop_columns([ROW, PERSON]).add_column(0, PLACE, places)
         return people.drop_columns([ROW, PERSON]), options
-
-
-def _of_some(options: Any, places: NDArray[np.int64], before: int) -> Any:
-    """Return the options of some people by their places, counted anew from `before`."""
-    pa = arrow()
-    whose = options[PLACE].to_numpy()
-    begin, end = np.searchsorted(whose, places), np.searchsorted(whose, places, side="right")
-    count = end - begin
-    person = np.repeat(np.arange(len(places)), count)
-    within = np.arange(len(person)) - np.repeat(np.cumsum(count) - count, count)
-    taken = options.take(pa.array(begin[person] + within))
-    return taken.set_column(0, options.schema.field(0), pa.array(before + person))

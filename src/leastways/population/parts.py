@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leastways.costs import Preferences
 from leastways.errors import PreferenceError, listed
 from leastways.population.sources import Block, People
-from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow, unusable_person
+from leastways.population.tables import PERSON, PLACE, ROW, Solved, arrow, options_of, unusable_person
 from leastways.population.worker import joined
 from leastways.schema import Schema
 from leastways.schema.feature import EXACT
@@ -176,22 +176,12 @@ def assembled(part: Part, schema: Schema) -> dict[str, Any]:
         places[place] = len(part.frame) + reasons.index(reason)
     rows = part.first + np.arange(len(part), dtype=np.int64)
     heads = [(ROW, pa.array(rows)), (PERSON, part.labels)]
+    person, taken = options_of(options, places)
+    whose = [(ROW, pa.array(rows[person])), (PERSON, part.labels.take(pa.array(person)))]
     return {
         "people": _headed(people.take(pa.array(places)), heads),
-        "options": _options(options, len(people), places, rows, part.labels),
+        "options": _headed(taken.drop_columns([PLACE]), whose),
     }
-
-
-def _options(options: Any, n: int, places: NDArray[np.int64], rows: NDArray[np.int64], labels: Any) -> Any:
-    """Return everybody's options: those of the row that stands for them."""
-    pa = arrow()
-    whose = options[PLACE].to_numpy()
-    begin = np.searchsorted(whose, np.arange(n))
-    count = np.bincount(whose, minlength=n)
-    person = np.repeat(np.arange(len(places)), count[places])
-    within = np.arange(len(person)) - np.repeat(np.cumsum(count[places]) - count[places], count[places])
-    taken = options.take(pa.array(begin[places][person] + within)).drop_columns([PLACE])
-    return _headed(taken, [(ROW, pa.array(rows[person])), (PERSON, labels.take(pa.array(person)))])
 
 
 def _headed(table: Any, heads: Sequence[tuple[str, Any]]) -> Any:

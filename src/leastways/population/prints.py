@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version as installed
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,16 +19,6 @@ from leastways.recourse.settings import settings_of
 _LIBRARIES = ("leastways", "numpy", "pandas", "scikit-learn", "scipy", "numba", "pyarrow")
 _PROBES = 64  # rows that a model is known by
 _SAME = 1e-6  # the last bits of an answer depend on the machine
-_BLOCK = 1 << 20
-
-
-def file_print(path: Path) -> str:
-    """Return the sha256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def config_of(

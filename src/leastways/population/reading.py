@@ -50,9 +50,11 @@ def read_plans(
     check_choice("repeated", repeated, ("error", "row"))
     if people is not None and sample is not None:
         raise SettingError("give the labels of people, or how many to draw, not both.")
-    drawn = None if sample is None else _drawn(Path(folder), sample, random_state)
-    parts = list(_parts(Path(folder), None if people is None else list(people), drawn))
+    if sample is not None:
+        check_count("sample", sample)
     manifest = whole_manifest(Path(folder))
+    drawn = None if sample is None else _drawn(int(manifest["input"]["rows"]), sample, random_state)
+    parts = list(_parts(Path(folder), manifest, None if people is None else list(people), drawn))
     schema = Schema.from_yaml(manifest["schema"])
     settings = manifest["config"]["settings"]
     pa = arrow()
@@ -80,22 +82,21 @@ def read_plans(
     return RecoursePlans(schema, state, summary, table, no_failed_rows(schema, index), settings)
 
 
-def _drawn(folder: Path, sample: int, random_state: int) -> NDArray[np.int64] | None:
+def _drawn(total: int, sample: int, random_state: int) -> NDArray[np.int64] | None:
     """Return the rows of so many people, in order; None for everybody."""
-    check_count("sample", sample)
-    total = int(whole_manifest(folder)["input"]["rows"])
     if sample >= total:
         return None
     draw = np.random.default_rng(check_seed(random_state))
     return np.sort(draw.choice(total, sample, replace=False))
 
 
-def _parts(folder: Path, labels: list[Any] | None, drawn: NDArray[np.int64] | None = None) -> Iterator[tuple[Any, Any]]:
+def _parts(
+    folder: Path, manifest: Mapping[str, Any], labels: list[Any] | None, drawn: NDArray[np.int64] | None
+) -> Iterator[tuple[Any, Any]]:
     """Yield the tables of each part, less the people not asked for."""
     arrow()
     import pyarrow.compute as pc
 
-    manifest = whole_manifest(folder)
     if not manifest["finished"]:
         raise DataError(f"the run in {str(folder)!r} is not finished; continue it with --resume (resume=True).")
     found, missing = 0, {} if labels is None else _each_once(labels)
@@ -162,8 +163,7 @@ def _column(feature: Feature, column: Any) -> Any:
     """Return a column as the schema's table has it; with gaps where the schema knows none, as objects."""
     gaps = column.null_count > 0
     if feature.numeric and not gaps:
-        values = column.to_numpy(zero_copy_only=False) if hasattr(column, "to_numpy") else np.asarray(column)
-        return feature.to_column(values.astype(np.float64))
+        return feature.to_column(column.to_numpy().astype(np.float64))
     own = column.to_pylist()
     if not feature.numeric:
         texts = {str(value): value for value in feature.values}

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from leastways._files import file_print
+from leastways.datasets.tables import CSV, PARQUET
 from leastways.errors import DataError, nearest
-from leastways.population.prints import file_print
+from leastways.population.tables import arrow
 from leastways.schema import Feature, Schema
 from leastways.schema.checks import check_columns
 
@@ -138,8 +140,6 @@ def survey(path: Path, schema: Schema, index: str | None) -> Source:
 
 
 def _paths(path: Path) -> list[Path]:
-    from leastways.datasets.tables import CSV, PARQUET
-
     if path.is_file():
         if path.suffix.lower() not in (*CSV, *PARQUET):
             raise DataError(f"cannot tell how to read {str(path)!r}: it must be a .csv or .parquet file, or a folder.")
@@ -163,8 +163,6 @@ def _paths(path: Path) -> list[Path]:
 
 
 def _reader(path: Path, schema: Schema, index: str | None, alone: bool) -> Reader:
-    from leastways.datasets.tables import CSV
-
     if path.suffix.lower() in CSV:
         from leastways.population.csv_files import CsvFile
 
@@ -208,8 +206,6 @@ def _check_alike(first: Path, one: Reader, path: Path, other: Reader) -> None:
 
 def _common_label_type(readers: Sequence[Reader]) -> Any:
     """Return the type of all labels: whole numbers in one CSV file and text in another are text."""
-    from leastways.population.tables import arrow
-
     types = {str(reader.label_type): reader.label_type for reader in readers}
     return next(iter(types.values())) if len(types) == 1 else arrow().string()
 

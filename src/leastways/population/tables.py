@@ -108,6 +108,16 @@ def options_table(plans: RecoursePlans) -> pa.Table:
     return pa.table(columns, schema=form)
 
 
+def options_of(options: Any, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
+    """Return the options of people by their places, in that order: whose each is, counted from 0, and the rows."""
+    whose = options[PLACE].to_numpy()
+    begin, end = np.searchsorted(whose, places), np.searchsorted(whose, places, side="right")
+    count = end - begin
+    person = np.repeat(np.arange(len(places)), count)
+    within = np.arange(len(person)) - np.repeat(np.cumsum(count) - count, count)
+    return person, options.take(arrow().array(begin[person] + within))
+
+
 def unusable_person(schema: Schema, reason: str, frame: pd.DataFrame | None = None) -> Solved:
     """Return somebody for whom nothing could be found, and why; `frame` is their row, where it can be read."""
     pa = arrow()

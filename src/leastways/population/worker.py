@@ -6,7 +6,6 @@ import copy
 import os
 import pickle
 import signal
-import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -151,13 +150,12 @@ _WARM: set[str] = set()
 _OWN = threading.local()  # each thread's copies: what is found out about a model on the way is kept in them
 
 
-def tell(key: str, blob: bytes) -> dict[str, Any]:
-    """Tell this process how to search; returns who it is."""
+def tell(key: str, blob: bytes) -> None:
+    """Tell this process how to search."""
     if key not in _TOLD:
         for old in list(_TOLD)[: -_RUNS + 1]:
             _TOLD.pop(old, None)
         _TOLD[key] = pickle.loads(blob)
-    return {"host": socket.gethostname(), "pid": os.getpid()}
 
 
 def work(key: str, chunk: Chunk, blob: bytes | None = None) -> Solved:
@@ -185,13 +183,12 @@ def warm_up(key: str) -> None:
         few.recommend(grid_rows(few.schema, _WARM_PEOPLE))
 
 
-def begin(key: str, blob: bytes) -> dict[str, Any]:
+def begin(key: str, blob: bytes) -> None:
     """Become a worker process of our own: it leaves Ctrl-C to the driver, and does not outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, name="leastways-parent", daemon=True).start()
-    who = tell(key, blob)
+    tell(key, blob)
     warm_up(key)
-    return who
 
 
 def _leave_with_parent() -> None:
