@@ -10,7 +10,7 @@ import typer
 
 from leastways.cli.exits import errors_shown
 from leastways.cli.plans import SAMPLE, PlansPath, of_a_sample, read_sample
-from leastways.cli.screen import JsonFlag, print_json, progress_bar, screen, stdout_aside
+from leastways.cli.screen import JsonFlag, print_json, progress_bar, say, screen, stdout_aside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ def _references(said: Any) -> dict[str, str]:
 
 def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame:
     """Read attributes kept apart from the plans; people are found by the text of their label."""
-    from leastways.cli.reading import read_table
+    from leastways.datasets.tables import read_table
     from leastways.errors import DataError, listed, plain
 
     table = read_table(path, None, index)
@@ -176,7 +176,7 @@ def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame
 
 def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, seed: int) -> list[SimulatedPeople]:
     """Draw hidden cost functions for the refused people."""
-    from leastways.cli.reading import read_training
+    from leastways.datasets.tables import read_training
     from leastways.metrics import simulate_people
     from leastways.plans import NOT_SEARCHED
 
@@ -236,9 +236,9 @@ def _show(result: Audit, files: list[Path], as_json: bool) -> None:
     screen().print(text, soft_wrap=True)
     screen().print()
     for path in files[:2]:
-        screen().print(Text(f"Written to {path}"), soft_wrap=True)
+        say(f"Written to {path}")
     if can_draw():
-        screen().print(Text(f"Figures in {files[-1].parent}"), soft_wrap=True)
+        say(f"Figures in {files[-1].parent}")
     else:
         screen().print(Text("The report has no pictures. This brings them: pip install 'leastways[plots]'"))
 

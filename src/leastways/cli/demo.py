@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import errors_shown
-from leastways.cli.screen import JsonFlag, print_json, progress_bar, screen
+from leastways.cli.screen import JsonFlag, print_json, progress_bar, say, screen
 
 if TYPE_CHECKING:
     from leastways.cli.demo_run import DemoRun
@@ -87,9 +87,9 @@ def _show(run: DemoRun, report: Path, plans: Path) -> None:
     for label in run.examples:
         console.print(plan_panel(run.plans[label], run.plans.schema, _SHOWN_OPTIONS))
     console.print(summary_table(run.totals, run.judged))
-    console.print(Text(f"Report:  {report}"), soft_wrap=True)
-    console.print(Text(f"Plans:   {plans}"), soft_wrap=True)
-    console.print(Text(f"Next:    leastways explain {plans} --person {run.examples[0]}"), soft_wrap=True)
+    say(f"Report:  {report}")
+    say(f"Plans:   {plans}")
+    say(f"Next:    leastways explain {plans} --person {run.examples[0]}")
     if not can_draw():
         console.print(Text("The report has no pictures. This brings them: pip install 'leastways[plots]'"))
 

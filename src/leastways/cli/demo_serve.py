@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from leastways.cli.demo_run import COSTS, train_model
-from leastways.cli.screen import notes, print_json, screen
+from leastways.cli.screen import notes, print_json, say, screen
 from leastways.datasets import load_credit
 from leastways.errors import plain
 from leastways.recourse import Recourse
@@ -103,9 +101,9 @@ def _tell(home: str, issued: list[Issued], settings: DemoSettings) -> None:
         console = screen()
         console.print(f"A bank's model refused {len(issued):,} people. Each of them has a page of their own now:\n")
         for label, link in list(links.items())[:3]:
-            console.print(Text(f"  person {label}:  {link}"), soft_wrap=True)
-        console.print(Text(f"\n  the auditor:  {home}audit"), soft_wrap=True)
-        console.print(Text(f"  all of them:  {home}"), soft_wrap=True)
+            say(f"  person {label}:  {link}")
+        say(f"\n  the auditor:  {home}audit")
+        say(f"  all of them:  {home}")
         console.print("\nCtrl-C ends it.")
     if settings.opens:
         webbrowser.open(home)

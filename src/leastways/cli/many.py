@@ -15,7 +15,7 @@ import typer
 from leastways._files import file_print
 from leastways.cli.exits import INTERRUPTED, SOME_FAILED
 from leastways.cli.plans import SAMPLE, of_a_sample, read_sample
-from leastways.cli.screen import notes, people_bar, print_json, progress_bar, screen, stdout_aside
+from leastways.cli.screen import notes, people_bar, print_json, progress_bar, say, screen, stdout_aside
 from leastways.errors import SettingError
 
 if TYPE_CHECKING:
@@ -170,9 +170,8 @@ class Many:
 
     @staticmethod
     def _show_file(path: Path) -> None:
-        from rich.text import Text
 
-        screen().print(Text(f"Written to {path}"), soft_wrap=True)
+        say(f"Written to {path}")
 
     @staticmethod
     def _tell_of_failures(result: PopulationResult) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from leastways.cli import recommend_options as of
 from leastways.cli.exits import SOME_FAILED, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, progress_bar, screen, stdout_aside
+from leastways.cli.screen import JsonFlag, notes, print_json, progress_bar, say, screen, stdout_aside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,8 +91,8 @@ def recommend(
     """
     with errors_shown(as_json):
         from leastways.cli.many import Many
-        from leastways.cli.reading import read_people, read_training
         from leastways.cli.wishes import preferences, target_label
+        from leastways.datasets.tables import read_people, read_training
         from leastways.models import load_model
         from leastways.recourse import Recourse
         from leastways.schema import Schema
@@ -177,7 +177,7 @@ def _show(plans: RecoursePlans, places: Sequence[Target], as_json: bool) -> None
     else:
         screen().print(summary_table(totals))
         for place in places:
-            screen().print(Text(f"Written to {place.path}"), soft_wrap=True)
+            say(f"Written to {place.path}")
     unusable = int((plans.summary["status"] == "invalid_input").sum())
     failed = plans.failed_rows["person"].nunique()
     late = plans.summary["reason"].str.startswith("the time limit").sum()

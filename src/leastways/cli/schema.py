@@ -56,8 +56,8 @@ def infer(
           --drop branch --drop applied_on
     """
     with errors_shown(as_json):
-        from leastways.cli.reading import read_table
         from leastways.cli.writing import Target
+        from leastways.datasets.tables import read_table
         from leastways.schema import Schema
 
         place = Target.check(out, (".yaml", ".yml"), force, [data])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 if TYPE_CHECKING:
     from leastways.population import Progress
@@ -24,6 +25,11 @@ _PIPE_WIDTH = 100  # columns where there is no terminal to ask
 def screen() -> Console:
     """Return the console for results."""
     return _console(stderr=False)
+
+
+def say(text: str) -> None:
+    """Print a line among the results: as it is, without markup, and not broken where a screen ends."""
+    screen().print(Text(text), soft_wrap=True)
 
 
 def notes() -> Console:

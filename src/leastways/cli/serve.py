@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import errors_shown
-from leastways.cli.screen import notes, screen
+from leastways.cli.screen import notes, say, screen
 
 if TYPE_CHECKING:
     from leastways.server import ServiceConfig
@@ -84,7 +84,6 @@ def _log_to_stderr() -> None:
 
 def _write_example(folder: Path) -> None:
     """Write a service of the embedded loans: config, model, schema, data."""
-    from rich.text import Text
 
     from leastways._extras import require
     from leastways.cli.demo_run import check_folder, train_model
@@ -107,4 +106,4 @@ def _write_example(folder: Path) -> None:
     for target, write in zip(targets, writers.values(), strict=True):
         target.write(write)
     written = f"Written to {folder}: {', '.join(writers)}."
-    screen().print(Text(f"{written}\nNext: leastways serve --config {folder / 'service.yaml'}"), soft_wrap=True)
+    say(f"{written}\nNext: leastways serve --config {folder / 'service.yaml'}")

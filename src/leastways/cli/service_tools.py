@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import MEANINGS, SOME_FAILED, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, screen, stdout_aside
+from leastways.cli.screen import JsonFlag, notes, print_json, say, screen, stdout_aside
 from leastways.cli.serve import ConfigFile
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ def replay(
       leastways replay 5ad3eaa3f353d707a354b328ac75b289 --config shop/service.yaml --json
     """
     with errors_shown(as_json, from_file=True):
-        from rich.text import Text
-
         from leastways.server.replay import replay as once_more
 
         with _database(config) as (settings, engine), stdout_aside():
@@ -65,9 +63,9 @@ def replay(
             print_json(vars(result))
         else:
             verdict = "the same, byte for byte" if result.same else "not the same"
-            screen().print(Text(f"Answer {answer}: {verdict}."), soft_wrap=True)
+            say(f"Answer {answer}: {verdict}.")
             for line in (*result.differences, *(f"Note: {note}" for note in result.notes)):
-                screen().print(Text(f"  {line}"), soft_wrap=True)
+                say(f"  {line}")
         if not result.same:
             raise typer.Exit(SOME_FAILED)
 
@@ -158,7 +156,7 @@ def create(
         if as_json:
             print_json({"id": key.id, "name": key.name, "scopes": list(key.scopes), "key": text})
             return
-        screen().print(Text(text), soft_wrap=True)
+        say(text)
         notes().print(Text(f"Key {key.id} for {', '.join(key.scopes)}. It is shown this once."))
 
 
@@ -210,8 +208,6 @@ def revoke(
       leastways keys revoke 0f3a9c1b22d4
     """
     with errors_shown(as_json, from_file=True):
-        from rich.text import Text
-
         from leastways.server.keys import KeyStore
 
         with _database(config) as (_, engine):
@@ -219,4 +215,4 @@ def revoke(
         if as_json:
             print_json({"id": gone.id, "name": gone.name, "revoked": True})
         else:
-            screen().print(Text(f"Key {gone.id} ({gone.name}) is revoked."), soft_wrap=True)
+            say(f"Key {gone.id} ({gone.name}) is revoked.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import MEANINGS, SOME_FAILED, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, screen
+from leastways.cli.screen import JsonFlag, notes, print_json, say, screen
 
 if TYPE_CHECKING:
     from leastways.plans import RecoursePlans
@@ -173,7 +173,7 @@ def _profiles(
         return read_profiles(profiles, plans[0].summary.index)
     if data is None:
         return None
-    from leastways.cli.reading import read_training
+    from leastways.datasets.tables import read_training
     from leastways.metrics import simulate_people
     from leastways.study.people import comparable_people
 
@@ -183,7 +183,6 @@ def _profiles(
 
 
 def _show_study(study: Study, as_json: bool) -> None:
-    from rich.text import Text
 
     if as_json:
         print_json(
@@ -210,7 +209,7 @@ def _show_study(study: Study, as_json: bool) -> None:
         f"Then:   leastways study collect {study.folder} ANSWERS...",
     ]
     for line in lines:
-        screen().print(Text(line), soft_wrap=True)
+        say(line)
 
 
 def _show_collected(collected: Collected, paths: tuple[Path, ...], as_json: bool) -> None:
@@ -236,10 +235,10 @@ def _show_collected(collected: Collected, paths: tuple[Path, ...], as_json: bool
         screen().print(problems_table(collected))
         more = len(collected.problems) - MAX_PROBLEMS
         if more > 0:
-            screen().print(Text(f"{more} more problems are in {paths[1]}."), soft_wrap=True)
+            say(f"{more} more problems are in {paths[1]}.")
         notes().print(Text("Problems: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())), style="yellow")
     for path in paths:
-        screen().print(Text(f"Written to {path}"), soft_wrap=True)
+        say(f"Written to {path}")
 
 
 def _write_result(result: StudyResult, folder: Path) -> list[Path]:
@@ -271,4 +270,4 @@ def _show_result(result: StudyResult, paths: list[Path], as_json: bool) -> None:
     for line in remarks(result):
         screen().print(Text(line))
     for path in paths:
-        screen().print(Text(f"Written to {path}"), soft_wrap=True)
+        say(f"Written to {path}")

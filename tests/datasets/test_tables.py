@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastways.cli.reading import read_table
 from leastways.datasets.columns import guessed_column, labels_column, typed_column
+from leastways.datasets.tables import read_table
 from leastways.errors import DataError
 from leastways.schema import Feature, Schema
 
