@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
 from leastways.plans.as_dict import plan_as_dict
-from leastways.server.answers import Answer, Choice, Issued, JobState, Promised
+from leastways.server.answers import Answer, Issued, JobState, Promised
 from leastways.server.inputs import MAX_REFERENCE, MAX_TEXT
 from leastways.server.wishes_json import preferences_to_json
 
@@ -211,8 +211,3 @@ def accepted_out(job: JobState, people: list[Promised], base: str) -> dict[str, 
     """Return a batch that was taken up as `AcceptedOut` has it."""
     links = [vars(p) | {"link": f"{base}/p/{p.token}"} for p in people]
     return {"job": vars(job), "people": links}
-
-
-def choice_out(choice: Choice) -> dict[str, Any]:
-    """Return a choice as `ChoiceOut` has it."""
-    return vars(choice)

@@ -33,7 +33,6 @@ def model_card(service: Service) -> dict[str, Any]:
                 "kind": f.kind,
                 "direction": f.direction,
                 "allowed": f.possible_text(),
-                "grid": [plain(f.values[0]), plain(f.values[-1])] if f.numeric else None,
                 "values": None if f.numeric else [plain(v) for v in f.values],
             }
             for f in service.schema.features

@@ -146,7 +146,7 @@ def fits(feature: Feature, value: Any) -> bool:
         return feature.missing
     if not feature.numeric:
         return value in feature.values and any(type_of(value) is type_of(v) for v in feature.values)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not is_finite(value):
+    if not is_finite(value):
         return False
     held = value if feature.dtype in ("int64", "float64") else float(feature.as_held(value))
     low, high = feature.possible

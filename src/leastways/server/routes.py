@@ -22,7 +22,6 @@ from leastways.server.bodies import (
     RecourseIn,
     accepted_out,
     answer_out,
-    choice_out,
     issued_out,
 )
 from leastways.server.card import model_card
@@ -106,7 +105,7 @@ def add_answer_routes(app: FastAPI, service: Service, required: bool) -> None:
     )
     def choose(answer_id: _Id, body: ChoiceIn) -> dict[str, Any]:
         """Record which option a person took, or why none fits; replaces what was said before."""
-        return choice_out(service.choose(answer_id, body.option, body.reason))
+        return vars(service.choose(answer_id, body.option, body.reason))
 
     @app.get(
         "/v1/jobs/{job_id}",

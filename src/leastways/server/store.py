@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Engine, Select, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
@@ -129,7 +129,7 @@ class Store:
     def read(self, answer_id: str) -> Answer:
         """Return an answer."""
         with reading(self.engine) as session:
-            found = self._find(session, AnswerRow.id == answer_id)
+            found = _latest(session, AnswerRow.id == answer_id)
             if found is not None:
                 return found
             waiting = session.get(WaitingRow, answer_id)
@@ -137,12 +137,12 @@ class Store:
                 job = session.get_one(JobRow, waiting.job_id)
                 why = f"failed: {job.error}" if job.state == "failed" else "has not come to it."
                 raise NotReady(f"answer {answer_id!r} is not ready yet: job {job.id} {why}")
-        raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
+        raise _no_answer(answer_id)
 
     def latest_of_token(self, token: str) -> Answer:
         """Return the latest answer of the person whose page has this token."""
         with reading(self.engine) as session:
-            found = self._find(session, PersonRow.token_hash == token_hash(token))
+            found = _latest(session, PersonRow.token_hash == token_hash(token))
             if found is not None:
                 return found
             promised = select(JobRow.state).join(WaitingRow, WaitingRow.job_id == JobRow.id)
@@ -156,37 +156,15 @@ class Store:
 
     def chosen(self, person_id: str) -> Answer | None:
         """Return the answer of a person to which they last said what they would do."""
-        query = (
-            select(AnswerRow, PersonRow, OriginRow, ChoiceRow)
-            .join(PersonRow, PersonRow.id == AnswerRow.person_id)
-            .join(OriginRow, OriginRow.id == AnswerRow.origin_id)
-            .join(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id)
-            .where(PersonRow.id == person_id)
-            .order_by(ChoiceRow.created.desc(), AnswerRow.number.desc())
-            .limit(1)
-        )
+        said = _ANSWERS.join(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id).where(PersonRow.id == person_id)
         with reading(self.engine) as session:
-            found = session.execute(query).first()
-            return None if found is None else as_answer(*found)
+            return _first(session, said.order_by(ChoiceRow.created.desc(), AnswerRow.number.desc()))
 
     def count_answers(self, person_id: str) -> int:
         """Count the answers of a person."""
         with reading(self.engine) as session:
             query = select(func.count()).select_from(AnswerRow).where(AnswerRow.person_id == person_id)
             return int(session.scalar(query) or 0)
-
-    def _find(self, session: Session, condition: ColumnElement[bool]) -> Answer | None:
-        query = (
-            select(AnswerRow, PersonRow, OriginRow, ChoiceRow)
-            .join(PersonRow, PersonRow.id == AnswerRow.person_id)
-            .join(OriginRow, OriginRow.id == AnswerRow.origin_id)
-            .outerjoin(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id)
-            .where(condition)
-            .order_by(AnswerRow.number.desc())
-            .limit(1)
-        )
-        found = session.execute(query).first()
-        return None if found is None else as_answer(*found)
 
     def choose(self, answer_id: str, choice: Choice) -> None:
         """Record what a person said to an answer, in place of what they said before."""
@@ -203,14 +181,14 @@ class Store:
             except (IntegrityError, StaleDataError):
                 # Said twice at the same moment: the other was first, so this one replaces it. Or the answer is gone.
                 if attempt == 2:
-                    raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.") from None
+                    raise _no_answer(answer_id) from None
 
     def reword(self, answer_id: str, preferences: str | None) -> None:
         """Record the same preferences of an answer in other words."""
         with writing(self.engine) as session:
             changed = update(AnswerRow).where(AnswerRow.id == answer_id).values(preferences=preferences)
             if not session.scalar(changed.returning(AnswerRow.id)):
-                raise NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
+                raise _no_answer(answer_id)
 
     def erase_families(self, answer_ids: Iterable[str]) -> int:
         """Erase people, each by any of their answers; returns how many were erased."""
@@ -264,6 +242,28 @@ class Store:
         with reading(self.engine) as session:
             query = select(ErasureRow.why, func.sum(ErasureRow.people)).group_by(ErasureRow.why)
             return {why: int(count) for why, count in session.execute(query)}
+
+
+_ANSWERS = (
+    select(AnswerRow, PersonRow, OriginRow, ChoiceRow)
+    .join(PersonRow, PersonRow.id == AnswerRow.person_id)
+    .join(OriginRow, OriginRow.id == AnswerRow.origin_id)
+)
+
+
+def _latest(session: Session, condition: ColumnElement[bool]) -> Answer | None:
+    """Return the latest answer that meets a condition, with what was said to it, if anything was."""
+    query = _ANSWERS.outerjoin(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id).where(condition)
+    return _first(session, query.order_by(AnswerRow.number.desc()))
+
+
+def _first(session: Session, query: Select[AnswerRow, PersonRow, OriginRow, ChoiceRow]) -> Answer | None:
+    found = session.execute(query.limit(1)).first()
+    return None if found is None else as_answer(*found)
+
+
+def _no_answer(answer_id: str) -> NotKnown:
+    return NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
 
 
 def _trial(session: Session) -> None:

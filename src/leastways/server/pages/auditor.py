@@ -16,7 +16,6 @@ from leastways.errors import LeastwaysError
 from leastways.report import audit_html
 from leastways.report.audit_css import AUDIT_SHEET
 from leastways.server.faults import NotKnown
-from leastways.server.pages import csrf
 from leastways.server.pages.auditing import (
     MOST_COLUMNS,
     TABLES,
@@ -28,8 +27,8 @@ from leastways.server.pages.auditing import (
     group_key,
     groups_of,
 )
-from leastways.server.pages.person import SentForm, first
-from leastways.server.pages.rendering import Renderer, faults_told, see_other, set_cookie
+from leastways.server.pages.forms import SentForm, first
+from leastways.server.pages.rendering import Renderer, see_other, set_cookie
 from leastways.server.pages.sessions import COOKIE, LASTS, Sessions
 from leastways.server.pages.words import Words
 from leastways.server.served import WHICH
@@ -66,9 +65,7 @@ class AuditorPages:
             (_SHEET, "GET", self.sheet),
             (f"{HOME}/download/{{name}}", "GET", self.download),
         )
-        for path, method, route in routes:
-            told = faults_told(self.renderer, route)
-            app.add_api_route(path, told, methods=[method], include_in_schema=False, response_model=None)
+        self.renderer.add_routes(app, routes)
 
     async def show(self, request: Request) -> Response:
         """Show the audit over what was served up to now."""
@@ -96,8 +93,9 @@ class AuditorPages:
 
     def login(self, request: Request, form: SentForm) -> Response:
         """Begin a session for whoever shows a key that allows the audit."""
-        if not csrf.is_genuine(request.cookies.get(csrf.COOKIE), HOME, first(form, "csrf")):
-            return self.renderer.message(request, "expired", 403, back=HOME)
+        refused = self.renderer.forged(request, form, HOME)
+        if refused is not None:
+            return refused
         key = self.service.keys.check(first(form, "key").strip())
         if key is None or _SCOPE not in key.scopes:
             return self._login_page(request, wrong=True)
@@ -107,8 +105,9 @@ class AuditorPages:
 
     def logout(self, request: Request, form: SentForm) -> Response:
         """End a session."""
-        if not csrf.is_genuine(request.cookies.get(csrf.COOKIE), HOME, first(form, "csrf")):
-            return self.renderer.message(request, "expired", 403, back=HOME)
+        refused = self.renderer.forged(request, form, HOME)
+        if refused is not None:
+            return refused
         response = see_other(HOME)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response

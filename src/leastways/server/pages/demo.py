@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from leastways.server.pages.auditor import HOME
-from leastways.server.pages.rendering import Renderer, faults_told
+from leastways.server.pages.rendering import Renderer
 from leastways.server.pages.ways import ways
 from leastways.server.pages.words import Words
 
@@ -44,7 +44,7 @@ def add_index(app: FastAPI, service: Service, issued: Sequence[Issued], shown: S
         heading = texts("demo.title")
         return renderer.page(request, "index.html", purpose="", heading=heading, people=people, audit=HOME)
 
-    app.add_api_route("/", faults_told(renderer, index), include_in_schema=False, response_model=None)
+    renderer.add_routes(app, [("/", "GET", index)])
 
 
 def _listed(words: Words, issued: Issued, shown: Sequence[str]) -> Listed:

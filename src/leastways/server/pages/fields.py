@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from leastways.errors import plain
 from leastways.schema import Feature, Schema
+from leastways.server.pages.forms import Form, first
 from leastways.server.pages.texts import Catalogue
 from leastways.server.pages.wishes import EASE, Wish, Wishes, changeable, possible, reachable
 from leastways.server.pages.words import Words
@@ -46,7 +47,7 @@ def fields(
     texts: Catalogue,
     state: Mapping[str, Any],
     wishes: Wishes,
-    sent: Mapping[str, Sequence[str]] | None = None,
+    sent: Form | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> list[Field]:
     """Lay out the form. `sent` is what was typed where it could not be used: it is shown again, with the problem."""
@@ -67,7 +68,7 @@ def _field(
     feature: Feature,
     present: Any,
     wish: Wish,
-    sent: Mapping[str, Sequence[str]],
+    sent: Form,
     problems: Mapping[str, str],
 ) -> Field:
     place = f"f{words.schema.position(feature.name)}"
@@ -88,7 +89,7 @@ def _field(
         )
         return Field(**shared, ticks=ticks, limited=wish.limited)
     if place in problems:
-        low, high = (_first(sent, f"{place}-{end}") for end in _ENDS)  # as it was typed
+        low, high = (first(sent, f"{place}-{end}") for end in _ENDS)  # as it was typed
     else:
         low, high = ("" if end is None else words.texts.number(str(end)) for end in (wish.low, wish.high))
     return Field(
@@ -102,11 +103,6 @@ def _field(
 
 
 _ENDS = ("low", "high")
-
-
-def _first(sent: Mapping[str, Sequence[str]], name: str) -> str:
-    values = sent.get(name, ())
-    return values[0] if values else ""
 
 
 def _is_ticked(wish: Wish, value: Any) -> bool:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from leastways.plans import NOT_SEARCHED
 from leastways.server.answers import Answer
 from leastways.server.faults import InputRefused, NotKnown, Overtaken, Spent
 from leastways.server.inputs import MAX_TEXT
-from leastways.server.pages import csrf
 from leastways.server.pages.fields import ease_words, fields
-from leastways.server.pages.rendering import Renderer, faults_told, see_other
+from leastways.server.pages.forms import Form, SentForm, first
+from leastways.server.pages.rendering import Renderer, see_other
 from leastways.server.pages.view import Said, Told, person_view
 from leastways.server.pages.wishes import (
     Problem,
@@ -29,24 +29,6 @@ from leastways.server.pages.wishes import (
 
 if TYPE_CHECKING:
     from leastways.server.service import Service
-
-Form = Mapping[str, Sequence[str]]
-_MOST_FIELDS = 5000
-
-
-async def sent_form(request: Request) -> Form:
-    """Read a form: every value that was sent under each name. Files are refused."""
-    form = await request.form(max_files=0, max_fields=_MOST_FIELDS)
-    return {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
-
-
-SentForm = Annotated[Form, Depends(sent_form)]
-
-
-def first(form: Form, name: str) -> str:
-    """Return the first value sent under a name, or nothing."""
-    values = form.get(name, ())
-    return values[0] if values else ""
 
 
 class PersonPages:
@@ -64,10 +46,7 @@ class PersonPages:
             ("/p/{token}/choice", "GET", self.return_to),
             ("/p/{token}/choice", "POST", self.choose),
         )
-        for path, method, route in routes:
-            app.add_api_route(
-                path, faults_told(self.renderer, route), methods=[method], include_in_schema=False, response_model=None
-            )
+        self.renderer.add_routes(app, routes)
 
     def show(self, token: str, request: Request) -> Response:
         """Show the latest options, and what the person said for them."""
@@ -81,7 +60,7 @@ class PersonPages:
     def answer(self, token: str, request: Request, form: SentForm) -> Response:
         """Find options for what the person says now. A script asks for the options alone, a plain form for the page."""
         answer = self.service.read_by_token(token)
-        refused = self._forged(request, token, form)
+        refused = self.renderer.forged(request, form, _here(token))
         if refused is not None:
             return refused
         if form.get("again"):
@@ -145,7 +124,7 @@ class PersonPages:
     def choose(self, token: str, request: Request, form: SentForm) -> Response:
         """Record what the person would do, or why nothing fits."""
         family = self.service.read_by_token(token).first
-        refused = self._forged(request, token, form)
+        refused = self.renderer.forged(request, form, _here(token))
         if refused is not None:
             return refused
         answer = self.service.read(first(form, "answer"))
@@ -162,12 +141,6 @@ class PersonPages:
     def return_to(self, token: str, request: Request) -> Response:
         """Lead whoever opens the address of a form to the page it is on: after a message, it stands in the browser."""
         return see_other(_here(token))
-
-    def _forged(self, request: Request, token: str, form: Form) -> Response | None:
-        """Return a refusal for a form that no page of ours made for this browser."""
-        if csrf.is_genuine(request.cookies.get(csrf.COOKIE), _here(token), first(form, "csrf")):
-            return None
-        return self.renderer.message(request, "expired", 403, back=_here(token))
 
     def _wishes(self, answer: Answer) -> Wishes:
         """Return what the person said, or what was said for them when they applied."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from leastways.errors import ModelError
 from leastways.server.faults import Busy, Closing, NotKnown, NotReady, StoreDown, Stuck, TooLate
 from leastways.server.pages import csrf
+from leastways.server.pages.forms import Form, first
 from leastways.server.pages.texts import Catalogue, Languages
 
 LANGUAGE_COOKIE = "leastways_language"
@@ -50,6 +51,18 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+
+    def add_routes(self, app: FastAPI, routes: Iterable[tuple[str, str, Callable[..., Any]]]) -> None:
+        """Add pages to an application: path, method, and what answers; faults are told on a page too."""
+        for path, method, route in routes:
+            told = faults_told(self, route)
+            app.add_api_route(path, told, methods=[method], include_in_schema=False, response_model=None)
+
+    def forged(self, request: Request, form: Form, here: str) -> Response | None:
+        """Return a refusal for a form that no page of ours made for this browser, on the page `here`."""
+        if csrf.is_genuine(request.cookies.get(csrf.COOKIE), here, first(form, "csrf")):
+            return None
+        return self.message(request, "expired", 403, back=here)
 
     def texts(self, request: Request) -> Catalogue:
         """Return the texts in the visitor's language: asked for in the address, kept in a cookie, or the browser's.
