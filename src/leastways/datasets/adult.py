@@ -131,10 +131,7 @@ def load_adult(
     split = split_balanced(frame, "income", 1, random_state)
     return Dataset(
         name="adult",
-        frame=split.frame,
-        train=split.train,
-        validation=split.validation,
-        people=split.people,
+        **vars(split),
         target="income",
         favourable=1,
         settings=SETTINGS,

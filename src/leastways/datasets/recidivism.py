@@ -59,10 +59,7 @@ def load_recidivism(
     split = split_balanced(_named(_read(folder / "Data_1980.csv")), "no_rearrest", 1, random_state)
     return Dataset(
         name="recidivism",
-        frame=split.frame,
-        train=split.train,
-        validation=split.validation,
-        people=split.people,
+        **vars(split),
         target="no_rearrest",
         favourable=1,
         settings=SETTINGS,

@@ -15,20 +15,9 @@ from leastways.errors import ModelError, SettingError, listed, plain
 from leastways.models.frames import Encoder, encode
 from leastways.models.labels import NUMBERS
 
-_DTYPES: dict[str, type[np.generic]] = {
-    "float": np.float32,
-    "double": np.float64,
-    "float16": np.float16,
-    "int8": np.int8,
-    "int16": np.int16,
-    "int32": np.int32,
-    "int64": np.int64,
-    "uint8": np.uint8,
-    "uint16": np.uint16,
-    "uint32": np.uint32,
-    "uint64": np.uint64,
-    "bool": np.bool_,
-}
+_SAME_NAME = ("float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
+_DTYPES: dict[str, type[np.generic]] = {"float": np.float32, "double": np.float64}
+_DTYPES |= {name: np.dtype(name).type for name in _SAME_NAME}
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class People:
                     said.check_person(schema, {name: frame[name].iloc[place] for name in said.costs})
             except PreferenceError as error:
                 reasons[place] = "; ".join(filter(None, [reasons.get(place), f"preferences: {error}"]))
-        usable = np.array([i for i in range(len(frame)) if i not in reasons], dtype=np.intp)
+        usable = np.setdiff1d(np.arange(len(frame)), list(reasons))
         encoded = schema.encode_checked(frame.iloc[usable] if reasons else frame)
         return cls(frame, reasons, usable, encoded, [told.get(int(i)) for i in usable])
 

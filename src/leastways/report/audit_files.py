@@ -36,16 +36,12 @@ def write_audit(audit: Audit, folder: str | Path, *, title: str = TITLE) -> list
         for kind in ("svg", "png"):
             files[folder / FIGURES / f"{picture.name}.{kind}"] = _drawn(picture, kind)
     for path, content in files.items():
-        _write(path, content)
-    for path in _earlier(folder / FIGURES):
-        if path not in files:
+        with draft_of(path) as draft:
+            draft.write_bytes(content)
+    for path in list((folder / FIGURES).glob("*-*.*")):
+        if _FIGURE.fullmatch(path.name) and path not in files:
             path.unlink(missing_ok=True)
     return list(files)
-
-
-def _earlier(folder: Path) -> list[Path]:
-    """Return the files that have the name of an audit's figure."""
-    return [path for path in folder.glob("*-*.*") if _FIGURE.fullmatch(path.name)]
 
 
 def _drawn(picture: Picture, kind: str) -> bytes:
@@ -56,8 +52,3 @@ def _drawn(picture: Picture, kind: str) -> bytes:
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": picture.name}):
         picture.figure.savefig(buffer, format=kind, dpi=160, facecolor="white", metadata=metadata)
     return buffer.getvalue()
-
-
-def _write(path: Path, content: bytes) -> None:
-    with draft_of(path) as draft:
-        draft.write_bytes(content)

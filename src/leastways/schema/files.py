@@ -17,22 +17,8 @@ from leastways.schema.rules import Rule, known_keys
 VERSION = 1
 _TOP = ("version", "target", "features", "rules")
 _FEATURE = (
-    "kind",
-    "direction",
-    "label",
-    "unit",
-    "min",
-    "max",
-    "step",
-    "grid",
-    "values",
-    "dtype",
-    "categories",
-    "categories_ordered",
-    "categories_dtype",
-    "missing",
-    "never",
-    "limits",
+    *("kind", "direction", "label", "unit", "min", "max", "step", "grid", "values", "dtype"),
+    *("categories", "categories_ordered", "categories_dtype", "missing", "never", "limits"),
 )
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.

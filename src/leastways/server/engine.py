@@ -42,23 +42,16 @@ _suspect: WeakSet[Engine] = WeakSet()  # databases in which a write failed, and 
 
 def open_engine(url: str) -> Engine:
     """Return an engine whose errors never show what was in a statement."""
+    settings = {"hide_parameters": True, "pool_size": 5, "max_overflow": 10, "pool_timeout": _BUSY_SECONDS}
     if url.startswith("sqlite"):
         _keep_private(str(make_url(url).database))
-        engine = create_engine(url, hide_parameters=True, pool_size=5, max_overflow=10, pool_timeout=_BUSY_SECONDS)
+        engine = create_engine(url, **settings)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     require("psycopg", "postgres", "A PostgreSQL database")
     _check_address(url)
-    return create_engine(
-        url,
-        hide_parameters=True,
-        pool_pre_ping=True,
-        pool_size=5,
-        max_overflow=10,
-        pool_timeout=_BUSY_SECONDS,
-        connect_args=_ALIVE,
-    )
+    return create_engine(url, pool_pre_ping=True, connect_args=_ALIVE, **settings)
 
 
 def _check_address(url: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
@@ -19,18 +21,14 @@ _LOCK = 0x6C656173  # any number: two processes that start together take turns
 
 def upgrade(engine: Engine, to: str = "head") -> None:
     """Take every step that is missing, in one transaction."""
-    with database_errors(), for_writing(engine).begin() as connection:
-        _take_turns(connection)
-        _refuse_newer(connection)
-        command.upgrade(_config(connection), to)
+    with _changing(engine) as config:
+        command.upgrade(config, to)
 
 
 def downgrade(engine: Engine, to: str) -> None:
     """Take steps back."""
-    with database_errors(), for_writing(engine).begin() as connection:
-        _take_turns(connection)
-        _refuse_newer(connection)
-        command.downgrade(_config(connection), to)
+    with _changing(engine) as config:
+        command.downgrade(config, to)
 
 
 def revision(engine: Engine) -> str | None:
@@ -39,24 +37,25 @@ def revision(engine: Engine) -> str | None:
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def _config(connection: Connection) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-    config.attributes["connection"] = connection
-    return config
+@contextmanager
+def _changing(engine: Engine) -> Iterator[Config]:
+    """Give alembic what it needs to change a database that is not too new, in one transaction and in our turn."""
+    with database_errors(), for_writing(engine).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        config = Config()
+        config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+        config.attributes["connection"] = connection
+        _refuse_newer(connection, config)
+        yield config
 
 
-def _refuse_newer(connection: Connection) -> None:
+def _refuse_newer(connection: Connection, config: Config) -> None:
     found = MigrationContext.configure(connection).get_current_revision()
-    scripts = ScriptDirectory.from_config(_config(connection))
+    scripts = ScriptDirectory.from_config(config)
     known = [script.revision for script in scripts.walk_revisions()]
     if found is not None and found not in known:
         raise SettingError(
             f"the database has the form {found!r}, which this release does not know (it knows up to "
             f"{scripts.get_current_head()!r}): a newer leastways made it. Install that one, or name another database."
         )
-
-
-def _take_turns(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

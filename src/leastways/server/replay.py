@@ -25,15 +25,8 @@ from leastways.server.tables import AnswerRow, OriginRow, PersonRow
 from leastways.server.wishes_json import preferences_of_record
 
 _DECIDE = (
-    "n_options",
-    "budget",
-    "n_costs",
-    "target",
-    "threshold",
-    "uncovered_cost",
-    "objective",
-    "satisfied_below",
-    "random_state",
+    *("n_options", "budget", "n_costs", "target", "threshold"),
+    *("uncovered_cost", "objective", "satisfied_below", "random_state"),
 )
 
 

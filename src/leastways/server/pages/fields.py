@@ -81,17 +81,15 @@ def _field(
         "ease_word": ease_words(words.texts)[wish.ease],
         "problem": problems.get(place, ""),
     }
-    others = reachable(feature, present)
     if not feature.numeric:
         ticks = tuple(
-            Tick(str(feature.values.index(value)), words.value(feature, value), _is_ticked(wish, value))
-            for value in others
+            Tick(str(feature.values.index(v)), words.value(feature, v), wish.accepted is None or v in wish.accepted)
+            for v in reachable(feature, present)
         )
         return Field(**shared, ticks=ticks, limited=wish.limited)
-    if place in problems:
-        low, high = (first(sent, f"{place}-{end}") for end in _ENDS)  # as it was typed
-    else:
-        low, high = ("" if end is None else words.texts.number(str(end)) for end in (wish.low, wish.high))
+    low, high = ("" if end is None else words.texts.number(str(end)) for end in (wish.low, wish.high))
+    if place in problems:  # as it was typed
+        low, high = first(sent, f"{place}-low"), first(sent, f"{place}-high")
     return Field(
         **shared,
         unit=words.unit(feature),
@@ -100,10 +98,3 @@ def _field(
         signed=any(plain(value) < 0 for value in possible(feature, present)),
         limited=wish.limited or bool(low or high),
     )
-
-
-_ENDS = ("low", "high")
-
-
-def _is_ticked(wish: Wish, value: Any) -> bool:
-    return wish.accepted is None or value in wish.accepted

@@ -43,7 +43,8 @@ class Renderer:
     def __init__(self, title: str, texts: Path | None) -> None:
         self.title = title
         self.languages = Languages(texts)
-        self.own_style = None if texts is None else _file_or_none(texts / "style.css")
+        style = None if texts is None else texts / "style.css"
+        self.own_style = style if style is not None and style.is_file() else None
         self._templates = Environment(
             loader=FileSystemLoader(Path(__file__).parent / "templates"),
             autoescape=True,
@@ -112,10 +113,6 @@ class Renderer:
         texts = self.texts(request)
         said = {"name": name, "heading": texts(f"message.{name}.title"), "text": texts(f"message.{name}.text")}
         return self.page(request, "message.html", status=status, purpose=again or "", back=back, again=again, **said)
-
-
-def _file_or_none(path: Path) -> Path | None:
-    return path if path.is_file() else None
 
 
 def set_cookie(
