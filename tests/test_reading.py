@@ -16,7 +16,7 @@ from leastways.cli.wishes import read_profiles
 from leastways.datasets.network import PaperNetwork
 from leastways.errors import DataError, LeastwaysError
 from leastways.plans import RecoursePlans
-from leastways.population.folder import people_done, read_manifest
+from leastways.population.manifest import people_done, read_manifest
 from leastways.schema import Schema
 from leastways.study import Study
 

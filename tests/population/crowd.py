@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.population import PopulationResult, recommend_files
-from leastways.population.folder import read_manifest
+from leastways.population.manifest import read_manifest
 from tests.recourse.bank import chance, recourse, table
 
 N = 48

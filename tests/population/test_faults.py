@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from leastways.errors import ModelError, SearcherError, SettingError
-from leastways.population.folder import read_manifest
+from leastways.population.manifest import read_manifest
 from tests.population.crowd import (
     VICTIM,
     Misbehaving,

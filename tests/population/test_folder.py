@@ -15,7 +15,8 @@ import pytest
 import leastways as lw
 from leastways.errors import DataError, SettingError
 from leastways.population import folder, read_plans
-from leastways.population.folder import RunFolder, people_done, read_manifest
+from leastways.population.folder import RunFolder
+from leastways.population.manifest import people_done, read_manifest
 from tests.population.crowd import cut_short, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 

@@ -21,8 +21,9 @@ from leastways.errors import SettingError
 from leastways.population import driver, read_plans, worker
 from leastways.population.crews import Threads
 from leastways.population.driver import Driver
-from leastways.population.folder import RunFolder, read_manifest
+from leastways.population.folder import RunFolder
 from leastways.population.kinds import _KEYS, _hashes
+from leastways.population.manifest import read_manifest
 from leastways.recourse.settings import settings_of
 from tests.population.crowd import QUICK, cut_short, events, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import TRAIN, chance

@@ -136,7 +136,7 @@ class Many:
         return write_audit(of_a_sample(audit, len(plans), total), result.folder / "audit")[0]
 
     def _say_how_to_go_on(self) -> None:
-        from leastways.population.folder import KINDS, people_done
+        from leastways.population.manifest import KINDS, people_done
 
         done, total = people_done(self.out)
         whom = "people"

@@ -50,7 +50,7 @@ def read_sample(path: Path, sample: int, seed: int, by_label: bool = False) -> t
         plans = _from_file(path, "audit")
         return plans, len(plans)
     from leastways.population import read_plans
-    from leastways.population.folder import read_manifest
+    from leastways.population.manifest import read_manifest
 
     plans = read_plans(path, sample=sample, random_state=seed, repeated="error" if by_label else "row")
     return plans, int(read_manifest(path)["input"]["rows"])

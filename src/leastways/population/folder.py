@@ -13,35 +13,29 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from leastways._files import file_print
-from leastways._reading import json_of, read_json
-from leastways.errors import DataError, SettingError, listed
+from leastways.errors import DataError, SettingError
+from leastways.population.manifest import (
+    FORMAT,
+    JOURNAL,
+    KINDS,
+    LOCK,
+    MANIFEST,
+    TABLES,
+    VERSION,
+    DonePart,
+    held_by,
+    journal_lines,
+    nothing_done,
+    other_input,
+    part_of,
+)
 from leastways.population.prints import differences
 from leastways.population.tables import arrow
-from leastways.population.totals import are_sums
-
-MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
-TABLES = ("people", "options")
-KINDS = "kinds"  # the folder inside, of a run that solves each kind of people once
-_FORMAT, _VERSION = "leastways population", 1
-_OF_A_FILE = {"name", "rows", "bytes", "sha256"}
-_OF_A_RUN = {"config": dict, "input": dict, "schema": str, "finished": bool}
-_OF_A_FINISHED_RUN = {"totals": dict, "parts": list}
-
-
-@dataclass(frozen=True)
-class DonePart:
-    """A part that is on the disk: which people, its files with their checksums, and what came of these people."""
-
-    number: int
-    first: int
-    people: int
-    files: Mapping[str, Mapping[str, Any]]  # by table: name, rows, bytes, sha256
-    totals: Mapping[str, Any]
 
 
 class RunFolder:
@@ -59,7 +53,7 @@ class RunFolder:
 
         A folder in which nothing is done yet, as after a wrong address of a cluster, is as good as new.
         """
-        folder = cls(path, {"format": _FORMAT, "version": _VERSION, **manifest, "finished": False})
+        folder = cls(path, {"format": FORMAT, "version": VERSION, **manifest, "finished": False})
         folder._known(resume)  # before anything is put into a folder that is not ours
         with _written(path):
             path.mkdir(exist_ok=True)
@@ -98,7 +92,7 @@ class RunFolder:
     def _known(self, resume: bool) -> dict[str, Any] | None:
         """Return the manifest of the run to continue, or None for a new one; raises where neither can be."""
         known = held_by(self.path)
-        if known is None or (not resume and not known["finished"] and _nothing_done(self.path)):
+        if known is None or (not resume and not known["finished"] and nothing_done(self.path)):
             return None
         self._check_same(known, resume)
         return known
@@ -115,8 +109,8 @@ class RunFolder:
 
     def _take_up(self) -> None:
         """Find out what is done already, and is as it was written."""
-        lines = self.manifest["parts"] if self.finished else _journal_lines(self.path)
-        self.done = {part.number: part for part in map(_part_of, lines) if part is not None and self._is_whole(part)}
+        lines = self.manifest["parts"] if self.finished else journal_lines(self.path)
+        self.done = {part.number: part for part in map(part_of, lines) if part is not None and self._is_whole(part)}
         if self.finished and len(self.done) == len(lines):
             (self.path / JOURNAL).unlink(missing_ok=True)  # where the run was killed just before it did this
             return
@@ -155,7 +149,7 @@ class RunFolder:
                 "(resume=True)."
             )
         found = differences(known["config"], self.manifest["config"])
-        found += _other_input(known["input"], self.manifest["input"])
+        found += other_input(known["input"], self.manifest["input"])
         if found:
             raise SettingError(
                 f"the folder {str(self.path)!r} holds another run, so it is not continued: " + "; ".join(found) + "."
@@ -191,94 +185,6 @@ class RunFolder:
 
 def _line(part: DonePart) -> str:
     return json.dumps(asdict(part), allow_nan=False) + "\n"
-
-
-def _nothing_done(path: Path) -> bool:
-    """Whether a run was cut short before the first part was written, of people or of kinds.
-
-    The journal may be lost while parts are there: they may be whole, and are not to be overwritten.
-    """
-    return not any(_journal_lines(place) or _part_files(place) for place in (path, path / KINDS))
-
-
-def _part_files(path: Path) -> list[Path]:
-    return [file for name in TABLES for file in (path / name).glob("part-*.parquet")]
-
-
-def _journal_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal; one that was cut off, or that a power cut spoiled, is as good as none."""
-    journal = path / JOURNAL
-    lines = []
-    for text in journal.read_bytes().split(b"\n")[:-1] if journal.is_file() else []:
-        with suppress(ValueError):
-            line = json_of(text)
-            if isinstance(line, dict) and isinstance(line.get("number"), int) and isinstance(line.get("people"), int):
-                lines.append(line)
-    return lines
-
-
-def _part_of(line: Any) -> DonePart | None:
-    """Return the part that a journal or a manifest tells of; None where this is no account of one."""
-    if not isinstance(line, dict) or line.keys() != {field.name for field in fields(DonePart)}:
-        return None
-    files = line["files"]
-    named = isinstance(files, dict) and files.keys() == set(TABLES)
-    told = named and all(isinstance(file, dict) and file.keys() >= _OF_A_FILE for file in files.values())
-    return DonePart(**line) if told and are_sums(line["totals"]) else None
-
-
-def check_place(path: Path) -> None:
-    """Raise, before any work, where a run cannot be written to."""
-    if path.exists() and not path.is_dir():
-        raise SettingError(f"{str(path)!r} is a file; a run of many people is written to a folder.")
-    if not path.exists() and not path.parent.is_dir():
-        raise SettingError(f"there is no folder {str(path.parent)!r} to make {path.name!r} in.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise SettingError(f"the folder {str(path)!r} cannot be written to.")
-
-
-def held_by(path: Path) -> dict[str, Any] | None:
-    """Return the manifest of the run that a folder holds; None for a new or empty one, and no for any other."""
-    check_place(path)
-    if not path.exists() or all(p.name == LOCK or p.name.startswith(f".{MANIFEST}") for p in path.iterdir()):
-        return None  # also one that a run was killed in before it had begun
-    if not (path / MANIFEST).is_file():
-        raise SettingError(f"the folder {str(path)!r} holds other files, and no run; choose a new or an empty one.")
-    return whole_manifest(path)
-
-
-def whole_manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest of a run, with all that it has to say."""
-    data = read_manifest(path)
-    wanted = _OF_A_RUN | (_OF_A_FINISHED_RUN if data.get("finished") else {})
-    missing = [name for name, kind in wanted.items() if not isinstance(data.get(name), kind)]
-    if missing:
-        raise DataError(f"{str(path / MANIFEST)!r} is damaged: it does not say {listed(missing)}.")
-    return data
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest of a run."""
-    file = path / MANIFEST
-    if not file.is_file():
-        raise SettingError(f"the folder {str(path)!r} holds no run of leastways recommend.")
-    data = read_json(file)
-    if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise DataError(f"{str(file)!r} is not the manifest of a run of leastways.")
-    if data.get("version") != _VERSION:
-        raise DataError(f"{str(file)!r} has version {data.get('version')!r}; this release reads {_VERSION}.")
-    return data
-
-
-def _other_input(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say what differs between two inputs, file by file."""
-    old, new = ({file["name"]: file for file in files["files"]} for files in (before, now))
-    found = [f"the input has no file {name!r} any more" for name in old if name not in new]
-    found += [f"the input has a new file {name!r}" for name in new if name not in old]
-    found += [f"the input file {name!r} was changed" for name in old if name in new and old[name] != new[name]]
-    if not found and before.get("index") != now.get("index"):
-        found.append(f"people are labelled by {now.get('index')!r}, were by {before.get('index')!r}")
-    return found
 
 
 @contextmanager
@@ -344,14 +250,3 @@ def _folder_to_disk(path: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def people_done(path: Path) -> tuple[int, int]:
-    """Return how many people of a run are on the disk, and how many there are."""
-    if not (path / MANIFEST).is_file():
-        return 0, 0
-    manifest = read_manifest(path)
-    if manifest["finished"] or not (path / JOURNAL).is_file():
-        return int(manifest["finished"]) * int(manifest["input"]["rows"]), int(manifest["input"]["rows"])
-    done = {part["number"]: int(part["people"]) for part in _journal_lines(path)}
-    return sum(done.values()), int(manifest["input"]["rows"])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leastways.errors import DataError, SettingError, listed
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
-from leastways.population.folder import whole_manifest
+from leastways.population.manifest import whole_manifest
 from leastways.population.tables import PERSON, ROW, arrow
 from leastways.rng import check_seed
 from leastways.schema import Feature, Schema

@@ -23,9 +23,10 @@ from leastways.costs.distribution import check_number
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.population.crews import Crew, Given, Processes, Threads, pickled
 from leastways.population.driver import Driver, Settings
-from leastways.population.folder import KINDS, LOG, RunFolder, check_place
+from leastways.population.folder import RunFolder
 from leastways.population.kinds import Answers, Kinds
 from leastways.population.log import Log, Progress, Watch
+from leastways.population.manifest import KINDS, LOG, check_place
 from leastways.population.parts import Part, assembled, check_labels, parts_of
 from leastways.population.prints import config_of
 from leastways.population.sources import PASSED_OVER, People, Source, survey
