@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leastways.costs.distribution import CostDistribution
 from leastways.costs.percentiles import Percentiles
-from leastways.costs.preferences import Preferences, preference_tables
+from leastways.costs.preferences import Preferences, PreferenceTables, preference_tables
 from leastways.kernels.permitted import permitted_rows
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, draw_profiles
@@ -126,27 +126,7 @@ class CostModel:
         used = slots_used(schema.features, people)
         told = preference_tables(schema, known, people.codes, preferences)
         changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing
-        alpha = told.alpha
-        if self.distribution.alpha is not None:
-            alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
         percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
-        cost_keys = stream(keys, "cost")
-        scores = np.empty((P, F, n_samples))
-        alphas = np.empty((P, n_samples))
-        editors, n_editors = np.empty((P, F, n_samples), np.int32), np.zeros((P, F), np.int64)
-        draw_profiles(
-            cost_keys,
-            changeable,
-            told.editable & changeable,
-            told.has_editable,
-            told.scores,
-            told.has_scores,
-            alpha,
-            scores,
-            alphas,
-            editors,
-            n_editors,
-        )
         open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
         tables = Tables(
             start=people.codes,
@@ -159,20 +139,41 @@ class CostModel:
             allowed=permitted(schema, people, used, open_to, told.accepted, told.given),
             percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
             given=told.given,
-            scores=scores,
-            alpha=alphas,
-            editors=editors,
-            n_editors=n_editors,
-            keys=cost_keys,
             noise_std=float(self.distribution.noise_std),
             weights=np.full((P, n_samples), 1.0 / n_samples),
             uncovered_cost=float(uncovered_cost),
             slope=1.0 if satisfied_below is None else _TIE_BREAK,
             step=0.0 if satisfied_below is None else 1.0,
             step_at=np.inf if satisfied_below is None else float(satisfied_below),
+            **self._profiles(told, changeable, stream(keys, "cost"), n_samples),
             **_working_room(P, V, F, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells),
         )
         return CostSamples(tables, rule_tables(schema, known, tables.levels))
+
+    def _profiles(
+        self, told: PreferenceTables, changeable: NDArray[np.bool_], keys: Keys, n_samples: int
+    ) -> dict[str, NDArray[Any]]:
+        """Draw what people would change and how gladly, as far as they did not say; returns parts of the tables."""
+        P, F = changeable.shape
+        alpha = told.alpha
+        if self.distribution.alpha is not None:
+            alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
+        scores, alphas = np.empty((P, F, n_samples)), np.empty((P, n_samples))
+        editors, n_editors = np.empty((P, F, n_samples), np.int32), np.zeros((P, F), np.int64)
+        draw_profiles(
+            keys,
+            changeable,
+            told.editable & changeable,
+            told.has_editable,
+            told.scores,
+            told.has_scores,
+            alpha,
+            scores,
+            alphas,
+            editors,
+            n_editors,
+        )
+        return {"scores": scores, "alpha": alphas, "editors": editors, "n_editors": n_editors, "keys": keys}
 
 
 def permitted(

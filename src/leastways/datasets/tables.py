@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,7 @@ def read_training(path: Path, schema: Schema) -> pd.DataFrame:
 
 def _from_csv(path: Path, schema: Schema | None, index: str | None) -> pd.DataFrame:
     header, rows = _csv_rows(path)
-    if index is None and header[0] == "":
-        index = ""  # how pandas writes an index
-    if index is not None and index not in header:
-        raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, header)}")
+    index = csv_index(path, header, index)
     features = {} if schema is None else schema.by_name
     columns: dict[str, Any] = {}
     labels: pd.Index[Any] | None = None
@@ -99,6 +96,20 @@ def _from_csv(path: Path, schema: Schema | None, index: str | None) -> pd.DataFr
             columns[name] = guessed_column(texts)
     frame = pd.DataFrame(columns, index=pd.RangeIndex(len(rows)))
     return frame if labels is None else frame.set_axis(labels, axis=0)
+
+
+def csv_index(path: Path, header: Sequence[str], index: str | None) -> str | None:
+    """Return the column with people's labels: the one named, or a first one without a name; None if there is none."""
+    if index is None:
+        return "" if header[0] == "" else None  # how pandas writes an index
+    check_index(path, header, index)
+    return index
+
+
+def check_index(path: Path, columns: Iterable[str], index: str) -> None:
+    """Raise where a file lacks the column that people's labels are said to be in."""
+    if index not in columns:
+        raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, columns)}")
 
 
 def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
@@ -154,6 +165,5 @@ def _from_parquet(path: Path, index: str | None) -> pd.DataFrame:
         raise DataError(f"cannot read {str(path)!r} as Parquet: {error}") from error
     if index is None or index == frame.index.name:
         return frame
-    if index not in frame.columns:
-        raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, frame.columns)}")
+    check_index(path, frame.columns, index)
     return frame.set_index(index)

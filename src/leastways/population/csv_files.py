@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from leastways.datasets.columns import typed_column
-from leastways.datasets.tables import csv_lines
-from leastways.errors import DataError, nearest
+from leastways.datasets.tables import csv_index, csv_lines
 from leastways.population.sources import BATCH, Block, check_features, is_covered, wanted
 from leastways.population.tables import arrow
 from leastways.schema import Schema
@@ -34,10 +33,7 @@ class CsvFile:
         """Read a file once without keeping it."""
         lines = csv_lines(path)
         header = next(lines)
-        if index is None and header[0] == "":
-            index = ""  # how pandas writes an index
-        if index is not None and index not in header:
-            raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, header)}")
+        index = csv_index(path, header, index)
         label = None if index is None else header.index(index)
         columns = [name for place, name in enumerate(header) if place != label and (place or name)]
         check_features(path, columns, schema)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from leastways.datasets.columns import with_nan
-from leastways.errors import DataError, nearest
+from leastways.datasets.tables import check_index
+from leastways.errors import DataError
 from leastways.population.sources import BATCH, Block, check_features, is_covered, wanted
 from leastways.population.tables import arrow
 from leastways.schema import Schema
@@ -171,8 +172,7 @@ def _noted(names: Any) -> dict[bytes, bytes] | None:
 def _labels_of(path: Path, names: Any, index: str | None) -> tuple[str | None, tuple[int, int] | None]:
     """Return the column with the labels, or that they are counted from .. by .., or that there are none."""
     if index is not None:
-        if index not in names.names:
-            raise DataError(f"{str(path)!r} has no column {index!r} for --index.{nearest(index, names.names)}")
+        check_index(path, names.names, index)
         return index, None
     noted = json.loads((names.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     if len(noted) > 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -129,21 +131,19 @@ def separation_section(audit: Audit) -> str:
         rows = []
         for (_, group, metric), row in zip(table.index.tolist(), table.to_dict("records"), strict=True):
             best = range_text(metric, row["oracle_low"], row["oracle_high"])
+            gaps = ["reference", "", ""]
+            if group != audit.settings["references"][name]:
+                gaps = [_gap(row, part) for part in ("gap", "model_gap", "search_gap")]
+                if notes[name, group, metric] == TOO_FEW:
+                    gaps[0] += f'<span class="verdict unsure">{TOO_FEW}</span>'
             cells = [
                 escape(measure_name(audit, metric)),
                 value_text(metric, row["value"]),
                 f"{value_text(metric, row['oracle'])}<small>{best}</small>",
                 points_text(-row["lost"]),
+                *gaps,
+                value_text(metric, row["unsettled"]),
             ]
-            if group == audit.settings["references"][name]:
-                cells += ["reference", "", ""]
-            else:
-                for gap in ("gap", "model_gap", "search_gap"):
-                    ends = f"{points_text(row[f'{gap}_low'])} to {points_text(row[f'{gap}_high'])}"
-                    cells.append(f"{points_text(row[gap])}<small>{ends}</small>")
-                if notes[name, group, metric] == TOO_FEW:
-                    cells[-3] += f'<span class="verdict unsure">{TOO_FEW}</span>'
-            cells.append(value_text(metric, row["unsettled"]))
             rows.append(_row(str(group), cells))
         caption = f"By {name}. Gaps in percentage points, to {audit.settings['references'][name]}."
         parts.append(_table(heads, rows, f"The model's part and the search's by {name}", caption))
@@ -154,6 +154,11 @@ def separation_section(audit: Audit) -> str:
         "the oracle stopped too early to say, what the search reached counts as the best possible."
     )
     return f"<section><h2>The model, or the search?</h2><p>{note}</p>{''.join(parts)}</section>"
+
+
+def _gap(row: Mapping[Hashable, Any], part: str) -> str:
+    ends = f"{points_text(row[f'{part}_low'])} to {points_text(row[f'{part}_high'])}"
+    return f"{points_text(row[part])}<small>{ends}</small>"
 
 
 def unserved_section(audit: Audit) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from leastways.costs import Preferences
 from leastways.errors import PreferenceError, nearest
 from leastways.schema import Schema
-from leastways.schema.conditions import range_of, values_of
+from leastways.schema.conditions import normal, range_of
 from leastways.server.inputs import is_finite, type_of
 from leastways.server.plan_json import canonical
 
@@ -79,7 +79,7 @@ def preferences_to_json(said: Preferences | None) -> dict[str, Any] | None:
     if said.alpha is not None:
         data["alpha"] = float(said.alpha)
     if said.ranges:
-        data["ranges"] = {name: _plain_range(value) for name, value in said.ranges.items()}
+        data["ranges"] = {name: list(normal(value)) for name, value in said.ranges.items()}
     if said.costs:
         data["costs"] = {name: _plain_costs(name, table) for name, table in said.costs.items()}
     return data
@@ -157,11 +157,6 @@ def _cost_table(name: str, value: Any) -> dict[Any, float]:
             raise PreferenceError(f"costs: {name!r} names the value {pair[0]!r} twice.")
         table[pair[0]] = pair[1]
     return table
-
-
-def _plain_range(value: Any) -> list[Any]:
-    bounds = range_of(value)
-    return values_of(value) if bounds is None else list(bounds)
 
 
 def _plain_costs(name: str, table: Any) -> list[list[Any]]:

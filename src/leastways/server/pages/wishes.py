@@ -25,6 +25,7 @@ from leastways.costs import Preferences
 from leastways.errors import plain
 from leastways.plans.wording import differs
 from leastways.schema import Feature, Schema
+from leastways.schema.conditions import range_of, values_of
 from leastways.schema.grids import is_missing
 
 EASE = ("very_easy", "easy", "not_said", "hard", "very_hard", "not_at_all")
@@ -274,14 +275,10 @@ def _limits_of(
     if accepted is None:
         return None, None, None
     if not feature.numeric:
-        values = accepted if isinstance(accepted, list | set | tuple) else [accepted]
+        values = values_of(accepted)
         return None, None, tuple(value for value in reachable(feature, present) if value in values)
-    if isinstance(accepted, Mapping):
-        return accepted.get("min"), accepted.get("max"), None
-    if isinstance(accepted, tuple):
-        return accepted[0], accepted[1], None
-    numbers = sorted(accepted) if isinstance(accepted, list | set) else [accepted]
-    return numbers[0], numbers[-1], None
+    low, high = range_of(accepted) or (min(values_of(accepted)), max(values_of(accepted)))
+    return low, high, None
 
 
 def _ease_of(scores: Mapping[str, float], names: Sequence[str]) -> dict[str, int]:
