@@ -59,7 +59,7 @@ from leastways.baselines.dice_frames import Layout, weights_of
 from leastways.baselines.dice_gradient import PreparedGradient
 from leastways.baselines.dice_person import Prepared
 from leastways.baselines.dice_run import AskingRun
-from leastways.baselines.dice_talk import own_streams
+from leastways.baselines.dice_talk import OwnStreams
 from leastways.errors import SettingError, listed
 from leastways.models.gradients import RelaxedModel
 from leastways.search import Background, Problem, Searcher, register_searcher
@@ -152,7 +152,7 @@ class Dice:
             return PreparedGradient(model, layout, Descent(layout, rows, weights), weights, settings)
         from leastways.baselines.dice_explainers import make_explainer
 
-        with own_streams(background.seed):
+        with OwnStreams(background.seed).in_force():
             explainer = make_explainer(self.method, layout, rows)
         weights = weights_of(rows, layout.n_numbers)
         return PreparedDice(Prepared(self.method, layout, explainer, rows, weights, settings))

@@ -26,6 +26,37 @@ class StoppedError(BaseException):
     """Raised within the routine at a question that will not be answered; no handler of errors holds it up."""
 
 
+class OwnStreams:
+    """Global random streams of Python and numpy, by a seed, for code that draws from nothing else."""
+
+    def __init__(self, seed: int) -> None:
+        self._states: tuple[Any, Any] = (
+            random.Random(seed).getstate(),
+            np.random.RandomState(seed % 2**32).get_state(),
+        )
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Let a block draw from these, on from where the last one ended; the caller's are put back."""
+        with _ONE_AT_A_TIME:
+            ours = _states()
+            _set_states(self._states)
+            try:
+                yield
+            finally:
+                self._states = _states()
+                _set_states(ours)
+
+
+def _states() -> tuple[Any, Any]:
+    return random.getstate(), np.random.get_state()  # noqa: NPY002 - the global stream is what dice-ml draws from
+
+
+def _set_states(states: tuple[Any, Any]) -> None:
+    random.setstate(states[0])
+    np.random.set_state(states[1])  # noqa: NPY002
+
+
 class Talk(Generic[Question, Result]):
     """One run of a routine ``work(ask)``, which calls ``ask(question)`` and gets its answer by being gone on with.
 
@@ -39,7 +70,7 @@ class Talk(Generic[Question, Result]):
         self.result: Result | None = None
         self.ended = False
         self._work = work
-        self._streams: tuple[Any, Any] = random.Random(seed).getstate(), _numpy_state(seed)
+        self._streams = OwnStreams(seed)
         self._error: BaseException | None = None
         self._stop = False
         self._its_turn, self._our_turn = threading.Semaphore(0), threading.Semaphore(0)
@@ -47,14 +78,14 @@ class Talk(Generic[Question, Result]):
 
     def start(self) -> None:
         """Run to the first question, or the end."""
-        with self._own_streams(), quiet():
+        with self._streams.in_force(), quiet():
             self._thread.start()
             self._our_turn.acquire()
         self._look()
 
     def go_on(self) -> None:
         """Run from an answered question to the next, or the end."""
-        with self._own_streams(), quiet():
+        with self._streams.in_force(), quiet():
             self._its_turn.release()
             self._our_turn.acquire()
         self._look()
@@ -92,42 +123,6 @@ class Talk(Generic[Question, Result]):
             self.question = None
         if self._stop:
             raise StoppedError
-
-    @contextmanager
-    def _own_streams(self) -> Iterator[None]:
-        with _ONE_AT_A_TIME:
-            ours = _streams()
-            _set_streams(self._streams)
-            try:
-                yield
-            finally:
-                self._streams = _streams()
-                _set_streams(ours)
-
-
-@contextmanager
-def own_streams(seed: int) -> Iterator[None]:
-    """Give the block global random streams of its own, by `seed`, and put the caller's back."""
-    with _ONE_AT_A_TIME:
-        ours = _streams()
-        _set_streams((random.Random(seed).getstate(), _numpy_state(seed)))
-        try:
-            yield
-        finally:
-            _set_streams(ours)
-
-
-def _streams() -> tuple[Any, Any]:
-    return random.getstate(), np.random.get_state()  # noqa: NPY002 - the global stream is what dice-ml draws from
-
-
-def _numpy_state(seed: int) -> Any:
-    return np.random.RandomState(seed % 2**32).get_state()
-
-
-def _set_streams(streams: tuple[Any, Any]) -> None:
-    random.setstate(streams[0])
-    np.random.set_state(streams[1])  # noqa: NPY002
 
 
 @contextmanager

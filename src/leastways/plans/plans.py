@@ -22,6 +22,7 @@ from leastways.schema.grids import value_or_none
 
 FIGURES = ("probability", "expected_cost", "best_for")  # columns of `options` beside person, option and features
 SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "probability", "reason")
+_TABLES = ("people", "summary", "options", "failed_rows")
 _IF_ANY = ("certificates", "nearest_misses")  # tables that a file has only if they hold something
 _FORMAT, _VERSION = "leastways plans", 1
 
@@ -95,14 +96,8 @@ class RecoursePlans:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RecoursePlans):
             return NotImplemented
-        return (
-            self.schema == other.schema
-            and self.settings == other.settings
-            and all(
-                getattr(self, name).equals(getattr(other, name))
-                for name in ("people", "summary", "options", "failed_rows", *_IF_ANY)
-            )
-        )
+        same = (getattr(self, name).equals(getattr(other, name)) for name in (*_TABLES, *_IF_ANY))
+        return self.schema == other.schema and self.settings == other.settings and all(same)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -227,7 +222,7 @@ class RecoursePlans:
 
         Only what JSON has no form for in a row that could not be used (a list, say) comes back as its text.
         """
-        names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if len(getattr(self, n)))]
+        names = [*_TABLES, *(n for n in _IF_ANY if len(getattr(self, n)))]
         head = {"format": _FORMAT, "version": _VERSION, "settings": self.settings, "schema": self.schema.to_yaml()}
         tables = {name: frame_to_json(getattr(self, name)) for name in names}
         return document_to_json(head | tables, path)
@@ -237,7 +232,7 @@ class RecoursePlans:
         """Read plans from a JSON file, or from JSON text."""
         data, where = document_from_json(source, _FORMAT, _VERSION, "leastways plans")
         try:
-            names = ["people", "summary", "options", "failed_rows", *(n for n in _IF_ANY if n in data)]
+            names = [*_TABLES, *(n for n in _IF_ANY if n in data)]
             frames = {n: frame_from_json(data[n]) for n in names}
             schema = Schema.from_yaml(data["schema"])
             _check_frames(schema, frames)
