@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
-_FILES, _SEARCH, _WISHES = "Files", "Search", "What all these people told us"
-_MANY = "Many people: with --out FOLDER"
-
-
-def _file(*names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=_FILES, **settings)
-
-
-def _search(help: str) -> Any:
-    return typer.Option(help=help, rich_help_panel=_SEARCH)
-
-
-def _wish(*names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=_WISHES, **settings)
-
-
-def _many(*names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=_MANY, **settings)
-
+_file: Any = partial(typer.Option, rich_help_panel="Files")
+_search: Any = partial(typer.Option, rich_help_panel="Search")
+_wish: Any = partial(typer.Option, rich_help_panel="What all these people told us")
+_many: Any = partial(typer.Option, rich_help_panel="Many people: with --out FOLDER")
 
 ModelName: TypeAlias = Annotated[
     str, _file(help="A .onnx or .skops file, or module:object, importable from this folder.")
@@ -54,57 +40,54 @@ Trust: TypeAlias = Annotated[
 Method: TypeAlias = Annotated[
     str,
     _search(
-        "guided, cols, pcols, ls or random; published methods to compare with: ar, face-knn, face-eps, dice-random, "
+        help="guided, cols, pcols, ls or random; published methods to compare with: ar, face-knn, face-eps, dice-random, "
         "dice-genetic, dice-kdtree, or dice for a torch model."
     ),
 ]
-Options: TypeAlias = Annotated[int, _search("Options per person, at most.")]
-Budget: TypeAlias = Annotated[int, _search("Rows per person that the model is asked about, at most.")]
+Options: TypeAlias = Annotated[int, _search(help="Options per person, at most.")]
+Budget: TypeAlias = Annotated[int, _search(help="Rows per person that the model is asked about, at most.")]
 Costs: TypeAlias = Annotated[
     int,
-    typer.Option(
-        "--n-costs", "--costs", help="Cost functions drawn per person (n_costs in Python).", rich_help_panel=_SEARCH
-    ),
+    _search("--n-costs", "--costs", help="Cost functions drawn per person (n_costs in Python)."),
 ]
 Objective: TypeAlias = Annotated[
     str,
-    _search("What a set of options is chosen by: emc (expected least cost) or satisfaction (share served cheaply)."),
+    _search(
+        help="What a set of options is chosen by: emc (expected least cost) or satisfaction (share served cheaply)."
+    ),
 ]
 SatisfiedBelow: TypeAlias = Annotated[
-    float, _search("With --objective satisfaction: an option serves a cost function if it costs less than this.")
+    float, _search(help="With --objective satisfaction: an option serves a cost function if it costs less than this.")
 ]
 UncoveredCost: TypeAlias = Annotated[
-    float, _search("What a cost function counts in the objective if no option serves it.")
+    float, _search(help="What a cost function counts in the objective if no option serves it.")
 ]
 TimeLimit: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    _search(
         metavar="SECONDS",
         help="Stop searching after this long and keep what was found; people cut short get the status partial. With "
         "--out FOLDER: how long a chunk of people may take before its worker counts as hanging.",
-        rich_help_panel=_SEARCH,
     ),
 ]
 Distill: TypeAlias = Annotated[
     int,
-    typer.Option(
+    _search(
         metavar="ROWS",
         help="Ask about this many rows once, for everyone together (such as 5000); a budget of 20 then goes far.",
-        rich_help_panel=_SEARCH,
     ),
 ]
-Distribution: TypeAlias = Annotated[str, _search("Which costs are plausible: mix, linear or percentile.")]
-Seed: TypeAlias = Annotated[int, _search("Same seed, same plans.")]
-YesLabel: TypeAlias = Annotated[str, _search("The label that is a yes.")]
+Distribution: TypeAlias = Annotated[str, _search(help="Which costs are plausible: mix, linear or percentile.")]
+Seed: TypeAlias = Annotated[int, _search(help="Same seed, same plans.")]
+YesLabel: TypeAlias = Annotated[str, _search(help="The label that is a yes.")]
 Certify: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    _search(
         "--certify",
         help="Also prove how far each plan can be from the best; asks about up to 20,000 more rows per person.",
-        rich_help_panel=_SEARCH,
     ),
 ]
-Threshold: TypeAlias = Annotated[float, _search("The lowest probability that is a yes.")]
+Threshold: TypeAlias = Annotated[float, _search(help="The lowest probability that is a yes.")]
 
 Workers: TypeAlias = Annotated[int | None, _many(help="Number of processes; as many as there are cores if left out.")]
 Cluster: TypeAlias = Annotated[

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,36 @@ from leastways.models.cutoff import Ties
 from leastways.models.frames import columns_as_fitted, quiet_about_names
 from leastways.models.labels import column_of, label_matches
 from leastways.models.labels_seen import LabelsSeen
-from leastways.models.routes import Route, method_routes, probability_routes
+from leastways.models.routes import Route, routes
 from leastways.models.stages import Stages
 
 
 @dataclass(frozen=True)
-class ProbabilityEstimator:
+class _Estimator(ABC):
+    """An estimator that is asked by one of its methods, for one class."""
+
+    method: ClassVar[str]
+    estimator: Any
+    target: object
+
+    def probability(self, frame: pd.DataFrame) -> FloatArray:
+        """Call the method and read what it says of the target."""
+        with quiet_about_names(self.estimator):
+            answer = getattr(self.estimator, self.method)(columns_as_fitted(self.estimator, frame))
+        return self._read(answer, len(frame))
+
+    def split(self) -> Split:
+        """Offer the steps before the last as the encoder, and the fastest ways its last step has."""
+        stages = Stages.of(self.estimator)
+        ways = tuple(_then(route, self._read) for route in routes(stages.final, self.method))
+        return Split(stages.encode, ways, stages.parts)
+
+    @abstractmethod
+    def _read(self, answer: Any, rows: int) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class ProbabilityEstimator(_Estimator):
     """`predict_proba`, and the column of the target among `n_classes` (None: the target is the column).
 
     Where `predict` is the class with the highest probability, one of two classes gets a tie at one half: as a rule the
@@ -30,23 +55,10 @@ class ProbabilityEstimator:
     trees puts many states right on it.
     """
 
-    estimator: Any
-    target: object
+    method = "predict_proba"
     column: int | None
     n_classes: int | None
     ties: Ties = "as they are"
-
-    def probability(self, frame: pd.DataFrame) -> FloatArray:
-        """Return the target's column of `predict_proba`."""
-        with quiet_about_names(self.estimator):
-            answer = self.estimator.predict_proba(columns_as_fitted(self.estimator, frame))
-        return self._read(answer, len(frame))
-
-    def split(self) -> Split:
-        """Offer the steps before the last as the encoder, and the fastest ways its last step has."""
-        stages = Stages.of(self.estimator)
-        ways = tuple(_then(route, self._read) for route in probability_routes(stages.final))
-        return Split(stages.encode, ways, stages.parts)
 
     def _read(self, answer: Any, rows: int) -> FloatArray:
         if self.column is None:
@@ -71,29 +83,16 @@ class ProbabilityEstimator:
 
 
 @dataclass(frozen=True)
-class LabelEstimator:
+class LabelEstimator(_Estimator):
     """`predict` alone: 1.0 where it gives the target, 0.0 elsewhere."""
 
-    estimator: Any
-    target: object
+    method = "predict"
     seen: LabelsSeen | None = field(default=None, repr=False, compare=False)  # where its classes are not known
 
     @property
     def labels_seen(self) -> tuple[LabelsSeen, ...]:
         """What is known of its labels."""
         return () if self.seen is None else (self.seen,)
-
-    def probability(self, frame: pd.DataFrame) -> FloatArray:
-        """Compare the predicted labels with the target."""
-        with quiet_about_names(self.estimator):
-            answer = self.estimator.predict(columns_as_fitted(self.estimator, frame))
-        return self._read(answer, len(frame))
-
-    def split(self) -> Split:
-        """Offer the steps before the last as the encoder."""
-        stages = Stages.of(self.estimator)
-        ways = tuple(_then(route, self._read) for route in method_routes(stages.final, "predict"))
-        return Split(stages.encode, ways, stages.parts)
 
     def _read(self, answer: Any, rows: int) -> FloatArray:
         if np.shape(answer) == (rows, 1):

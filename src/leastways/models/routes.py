@@ -21,19 +21,17 @@ Array = npt.NDArray[Any]
 Route = Callable[[Any], Any]
 
 
-def probability_routes(estimator: Any) -> Iterator[Route]:
-    """List ways to `predict_proba` on an array or sparse matrix, the fastest first."""
-    special = _SPECIAL.get(type(estimator).__name__)
-    if special is not None and _library(estimator) in _LIBRARIES:  # else it only shares its name
+def routes(estimator: Any, method: str) -> Iterator[Route]:
+    """List ways to `predict_proba`, or `predict`, on an array or sparse matrix, the fastest first.
+
+    A way of our own; then the method without checks that the array is known to pass, as it is, and with names.
+    """
+    library, special = _library(estimator), _SPECIAL.get(type(estimator).__name__)
+    if special is not None and method == "predict_proba" and library in _LIBRARIES:  # else it only shares its name
         yield special(estimator)
-    yield from method_routes(estimator, "predict_proba")
-
-
-def method_routes(estimator: Any, method: str) -> Iterator[Route]:
-    """List ways to call a method: without checks that the array is known to pass, then as it is, then with names."""
-    if _library(estimator) == "sklearn":
+    if library == "sklearn":
         yield lambda array: _unchecked(estimator, method, array)
-    if _library(estimator) == "xgboost":
+    if library == "xgboost":
         yield lambda array: _one_thread(estimator, method, array)
     yield lambda array: getattr(nameless(estimator), method)(array)
     if getattr(estimator, "feature_names_in_", None) is not None:
