@@ -64,7 +64,7 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
     elif isinstance(value, CodeType):
         yield value.co_code
         yield from _pieces([value.co_names, value.co_consts], inner)
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield field.name.encode()
             yield from _pieces(getattr(value, field.name), inner)

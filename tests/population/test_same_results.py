@@ -319,6 +319,7 @@ def test_prints_do_not_depend_on_the_process() -> None:
     itself.inner, alike.inner = itself, alike
     assert value_print(itself) == value_print(alike) != value_print(Mine())
     assert value_print("<Mine at 0x1f>") != value_print("<Mine at 0x2f>")
+    assert value_print(lw.Feature) == value_print(lw.Feature) != value_print(lw.RecoursePlan)  # not of them: themselves
     table = pd.DataFrame({"a": [1, 2], "b": [["x"], ["y"]]})
     for frame in (table, table[["a"]]):
         assert value_print(frame) == value_print(frame.copy()) != value_print(frame.assign(a=[1, 3]))

@@ -70,6 +70,15 @@ def test_plans_carry_them() -> None:
     assert str(certificate).startswith(f"No set of options could cost less than {certificate.bound:.2f} on average;")
 
 
+def test_counts_may_be_short_integers() -> None:
+    bare = recourse(method="guided", n_costs=40).recommend(refused(2))
+    rec = recourse(method="guided", n_costs=np.int16(40))
+    short = rec.certify(bare, max_queries=np.int16(32_000))  # type: ignore[arg-type]
+    assert short.certificates.equals(
+        recourse(method="guided", n_costs=40).certify(bare, max_queries=32_000).certificates
+    )
+
+
 def test_they_are_kept_in_files_and_older_files_are_read() -> None:
     rec = recourse(method="guided")
     bare = rec.recommend(refused(3))

@@ -49,7 +49,7 @@ def test_plans_are_those_by_frames_and_lead_to_none_of_them(model: Pipeline) -> 
 
 def test_somebody_in_one_of_them_costs_the_others_nothing() -> None:
     people = PEOPLE.astype({"school": SCHOOL})
-    people.iloc[0, people.columns.get_loc("school")] = "higher"
+    people.loc["p0", "school"] = "higher"
     plans = recourse(STRICT).recommend(people)
     assert "plain for 1 person" in plans.settings["model_path"]
     assert plans.summary["status"].iloc[0] == "invalid_input"

@@ -40,8 +40,8 @@ Trust: TypeAlias = Annotated[
 Method: TypeAlias = Annotated[
     str,
     _search(
-        help="guided, cols, pcols, ls or random; published methods to compare with: ar, face-knn, face-eps, dice-random, "
-        "dice-genetic, dice-kdtree, or dice for a torch model."
+        help="guided, cols, pcols, ls or random; published methods to compare with: ar, face-knn, face-eps, "
+        "dice-random, dice-genetic, dice-kdtree, or dice for a torch model."
     ),
 ]
 Options: TypeAlias = Annotated[int, _search(help="Options per person, at most.")]

@@ -54,7 +54,8 @@ def certify_plans(
     rows = _chosen(plans, crowd, people)
     keys = keys_of_rows(crowd.encoded.content(), check_seed(recourse.random_state))
     meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
-    M, F, V = recourse.n_costs, len(recourse.schema.features), int(recourse.schema.offsets[-1])
+    max_queries = int(max_queries)  # sums of a short integer would overflow
+    M, F, V = int(recourse.n_costs), len(recourse.schema.features), int(recourse.schema.offsets[-1])
     each = recourse.cost_model_.bytes_per_person(M) + 32 * M * V + max_queries * (4 * F + 40)
     size = min(PEOPLE_TOGETHER, max(1, _CHUNK_BYTES // each))
     parts, failed = [], dict[Any, ModelError]()
