@@ -172,7 +172,7 @@ def _joined(graph: PointGraph, lengths: NDArray[np.float64], neighbour: NDArray[
     near = (lengths <= graph.radius) & np.isfinite(lengths)
     found = csr_array((lengths[near], (np.nonzero(near)[0], neighbour[near])), shape=(n, n))
     both: coo_array = found.maximum(found.T).tocoo()
-    a, b = both.coords
+    a, b = both.row, both.col
     fine = graph.space.one_way(graph.codes[a], graph.codes[b])
     a, b, length = a[fine], b[fine], both.data[fine]
     arcs = csr_array((graph.step_costs(length, graph.dense[a], graph.dense[b]), (a, b)), shape=(n, n))

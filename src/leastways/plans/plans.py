@@ -139,7 +139,7 @@ class RecoursePlans:
 
     @cached_property
     def _option_rows(self) -> dict[Any, Any]:
-        return dict(self.options.groupby("person", sort=False).indices)
+        return dict(self.options.groupby("person", sort=False, observed=True).indices)
 
     @cached_property
     def _miss_rows(self) -> dict[Any, int]:

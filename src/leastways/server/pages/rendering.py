@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
@@ -158,7 +158,10 @@ def faults_told(renderer: Renderer, route: Callable[..., Any]) -> Callable[..., 
             return _message_of(renderer, named["request"], error)
         return response
 
-    return told_later if iscoroutinefunction(route) else told
+    wrapped: Any = told_later if iscoroutinefunction(route) else told
+    # Older FastAPI would look the names in annotations up here, where the wrapper is written, and not find them.
+    wrapped.__signature__ = signature(route, eval_str=True)
+    return cast(Callable[..., Any], wrapped)
 
 
 def _message_of(renderer: Renderer, request: Request, error: Exception) -> Response:
