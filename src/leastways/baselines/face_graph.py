@@ -69,7 +69,8 @@ class PointGraph:
         if open_to is not None:
             data = np.where(open_to[to], data, np.inf)
         first = np.concatenate([self.arcs.indptr, self.arcs.indptr[-1] + attached.indptr[1:]])
-        whole = csr_array((data, to, first), shape=(n + P, n + P))
+        # short indices: dijkstra of SciPy before 1.15 takes no others
+        whole = csr_array((data, to.astype(np.int32), first.astype(np.int32)), shape=(n + P, n + P))
         costs, before = dijkstra(whole, directed=True, indices=np.arange(n, n + P), return_predecessors=True)
         return costs[:, :n], before[:, :n]
 
