@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types bare bare-install bare-kernels bare-check benchmark reproduce clean
+.PHONY: help demo test lint types bare bare-install bare-kernels bare-check lowest benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -38,6 +38,18 @@ bare-kernels:
 bare-check:
 	cd build && bare/bin/leastways --version && bare/bin/python -c "import leastways as lw; print(lw.datasets.load_credit(n=100).schema())"
 	PYTHONPATH=src build/bare/bin/python tests/install/bare.py
+
+# Tests whose own tools work with such old releases. Warnings of these are no errors; torch and dice-ml are left out.
+LOWEST_TESTS = tests/costs tests/metrics tests/study tests/recourse tests/search/test_loop.py \
+  tests/search/test_oracle.py tests/search/test_rest.py tests/baselines/test_face.py tests/models/test_tabulated.py tests/models/test_estimator.py tests/population/test_folder.py \
+  tests/population/test_sources.py tests/server/test_api.py tests/server/test_jobs.py tests/server/pages/test_person.py \
+  tests/cli/test_schema.py tests/cli/test_explain.py
+lowest:          ## install the oldest releases that pyproject.toml allows, and use them
+	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --constraint tests/install/lowest.txt \
+	  --editable '.[onnx,boost,skops,parquet,cluster,plots,study,server,postgres]' \
+	  'highspy==1.11.0' pytest pytest-xdist hypothesis 'httpx<0.28' click==8.2.1
+	build/lowest/bin/python -m pytest -n auto -W default $(LOWEST_TESTS)
 
 benchmark: $(VENV)/.installed-test  ## speed and quality on the paper's people (needs LEASTWAYS_DATA)
 	$(BIN)/python -m benchmarks.cols

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,3 +28,28 @@ def _matches(file: Path, pattern: str) -> bool:
     """Match part by part: a star does not reach into folders."""
     parts = pattern.split("/")
     return len(parts) == len(file.parts) and all(map(fnmatchcase, file.parts, parts))
+
+
+def test_the_oldest_releases_that_are_tried_are_those_allowed() -> None:
+    """`make lowest` uses what lowest.txt names; what pyproject.toml promises must be the same."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    untried = {"torch", "dice-ml", "leastways"}  # with neighbours as old as these they cannot be installed
+    wanted = [w for name, needs in extras.items() if name not in ("all", "test") for w in needs]
+    allowed = {}
+    for need in (*project["dependencies"], *wanted):
+        name, least = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\d.]+)(?:,.*)?", need).groups()  # type: ignore[union-attr]
+        allowed[name] = least
+    lines = (ROOT / "tests" / "install" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    tried = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert set(tried) == set(allowed) - untried
+    for name, release in tried.items():
+        assert _numbers(release) == _numbers(allowed[name]), name
+
+
+def _numbers(release: str) -> list[int]:
+    """Return 1.16 and 1.16.0 as the same."""
+    numbers = [int(part) for part in release.split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return numbers
