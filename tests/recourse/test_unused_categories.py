@@ -9,6 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
+from leastways.errors import SchemaError
+from leastways.models import TorchModel
+from leastways.population.tables import grid_rows
 from leastways.recourse import Recourse
 from leastways.schema import Schema
 from tests.models.mixed import PEOPLE, TRAIN, Whole, Y, encoder
@@ -56,6 +59,48 @@ def test_somebody_in_one_of_them_costs_the_others_nothing() -> None:
     assert "unknown categor" in plans.summary["reason"].iloc[0]
     others = recourse(STRICT).recommend(people.iloc[1:])
     pd.testing.assert_frame_equal(plans.summary.iloc[1:], others.summary)
+
+
+@pytest.mark.parametrize("method", ["guided", "ar", "face-knn"])
+def test_values_that_an_encoder_knows_are_tabulated_beside_those_it_refuses(method: str) -> None:
+    """People may stand in a value that nobody is led to, of any feature."""
+    schema = SCHEMA.update(job={"never": ["cook"]}, age={"never": [20, 33, 34]})
+    people = PEOPLE.astype({"school": SCHOOL})
+    assert (people["job"] == "cook").any()
+    plans = Recourse(STRICT, schema, method, n_options=3, budget=80, n_costs=40).fit(WIDE).recommend(people)
+    assert plans.settings["model_path"] == "tabulated"
+    assert set(plans.summary["status"]) <= {"found", "none_found", "already_positive"}
+    assert {"found", "already_positive"} <= set(plans.summary["status"])
+
+
+def test_gradients_pass_such_an_encoder() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("dice_ml")
+    torch.manual_seed(0)
+    fitted = encoder().fit(WIDE)
+    width = fitted.transform(WIDE).shape[1]
+    module = torch.nn.Sequential(torch.nn.Linear(width, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    model = TorchModel(module, lambda frame: fitted.transform(frame).astype(np.float32))
+    rec = Recourse(model, SCHEMA, "dice", n_options=2, budget=60, n_costs=20, threshold=0.5).fit(WIDE)
+    plans = rec.recommend(PEOPLE.astype({"school": SCHOOL}).head(4))
+    assert not len(plans.failed_rows)
+    assert set(plans.options["school"]) <= {"low", "mid", "top"}
+
+
+def test_another_model_is_noticed_when_a_run_of_many_people_goes_on() -> None:
+    cities = [f"c{i}" for i in range(60)]
+    frame = WIDE.assign(
+        **{name: pd.Categorical(np.array(cities)[np.arange(len(WIDE)) % 2], cities) for name in ("a", "b")}
+    )
+    rows = grid_rows(Schema.infer(frame), 64)
+    assert set(rows["a"]) == set(rows["b"]) == {"c0", "c1"}
+
+
+def test_they_are_shown() -> None:
+    assert "'higher'; nobody is led to 'none', 'higher'" in str(SCHEMA)
+    assert "nobody is led to" in SCHEMA._repr_html_()
+    with pytest.raises(SchemaError, match="leaves out 'none', 'higher', which the column knows"):
+        SCHEMA.update(school={"order": ["low", "mid", "top"]})
 
 
 def test_they_can_be_offered_where_a_user_says_so() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,13 +97,25 @@ class Columns:
     constant: NDArray[Any]  # [D]
 
     @classmethod
-    def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema, *, offered: bool = False) -> Columns:
+    def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema) -> Columns:
         """Vary each feature alone, from one row, and see which columns of the output change.
 
         A missing value may have columns of its own that no value of the grid moves. What it is encoded as is not kept:
-        people who lack a value are encoded themselves. With `offered`, values that nobody is led to are not encoded:
-        the table holds others in their place, which a check of the people who have them finds out.
+        people who lack a value are encoded themselves. Of values that nobody is led to an encoder may refuse some,
+        which no row had that it was fitted to: the table then holds others in their place.
         """
+        try:
+            return cls._tabulate(encode, schema, None)
+        except Exception:
+            refused = _refused(encode, schema)
+            if not any(values.any() for values in refused):
+                raise
+            return cls._tabulate(encode, schema, refused)
+
+    @classmethod
+    def _tabulate(
+        cls, encode: Callable[[pd.DataFrame], Any], schema: Schema, refused: Sequence[NDArray[np.bool_]] | None
+    ) -> Columns:
         sizes = np.array([len(f.values) for f in schema.features])
         base = (sizes // 2).astype(np.int32)
         tried = sizes + [f.missing for f in schema.features]
@@ -111,7 +123,7 @@ class Columns:
         varied = np.concatenate([np.arange(n) for n in tried])
         codes = np.tile(base, (len(feature) + 1, 1))
         codes[np.arange(len(feature)), feature] = varied
-        encoded = encode(schema.decode(to_offered(schema, codes) if offered else codes))
+        encoded = encode(schema.decode(codes if refused is None else _without(codes, refused)))
         shape = Shape.of(encoded)
         if len(codes) * np.prod(shape.tail, dtype=float) > _MOST_CELLS:
             raise NotColumnWise(f"the encoder returns rows of shape {shape.tail}, too wide to tabulate")
@@ -189,13 +201,34 @@ class Columns:
         return array if len(self.shape.tail) == 1 else array.reshape(len(array), *self.shape.tail)
 
 
+def _refused(encode: Callable[[pd.DataFrame], Any], schema: Schema) -> list[NDArray[np.bool_]]:
+    """Say of each feature's values which the encoder refuses, of those that nobody is led to."""
+    usual = to_offered(schema, np.array([[len(f.values) // 2 for f in schema.features]], np.int32))
+    refused = []
+    for f, feature in enumerate(schema.features):
+        refused.append(np.zeros(len(feature.values), np.bool_))
+        for code in np.flatnonzero(~feature.offered):
+            row = usual.copy()
+            row[0, f] = code
+            try:
+                refused[f][code] = not tame(as_rows(encode(schema.decode(row)))).all()
+            except Exception:
+                refused[f][code] = True
+    return refused
+
+
 def to_offered(schema: Schema, codes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return codes of the grids, [R, F], with one that is offered in place of each value that nobody is led to."""
+    return _without(codes, [~feature.offered for feature in schema.features])
+
+
+def _without(codes: NDArray[np.int32], left_out: Sequence[NDArray[np.bool_]]) -> NDArray[np.int32]:
+    """Return codes of the grids, [R, F], with another in place of each that is left out."""
     codes = codes.copy()
-    for f, feature in enumerate(schema.features):
-        if feature.never and feature.offered.any():
-            kept = np.flatnonzero(feature.offered)
-            instead = kept[np.minimum(np.searchsorted(kept, np.arange(len(feature.values))), len(kept) - 1)]
+    for f, values in enumerate(left_out):
+        kept = np.flatnonzero(~values)
+        if 0 < len(kept) < len(values):
+            instead = kept[np.minimum(np.searchsorted(kept, np.arange(len(values))), len(kept) - 1)]
             on_grid = codes[:, f] < len(instead)  # the others are missing values
             codes[on_grid, f] = instead[codes[on_grid, f]]
     return codes

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from leastways._extras import require
 from leastways.errors import ModelError, SettingError
 from leastways.models.base import FloatArray, Model
-from leastways.models.columns import Columns, NotColumnWise
+from leastways.models.columns import Columns, NotColumnWise, to_offered
 from leastways.models.labels import column_of
 from leastways.models.torch_model import BoundTorch, evaluating, float_type
 from leastways.schema import Schema
@@ -136,7 +136,7 @@ class RelaxedModel:
         """Raise unless rows of grid values get the probabilities that the model gives them."""
         torch, draw = _torch(), np.random.default_rng(20240229)
         sizes = np.array([len(f.values) for f in schema.features])
-        codes = (draw.random((_CHECKED_ROWS, len(sizes))) * sizes).astype(np.int32)
+        codes = to_offered(schema, (draw.random((_CHECKED_ROWS, len(sizes))) * sizes).astype(np.int32))
         numbers, weights = relaxed_rows(schema, codes)
         with self.ready(), torch.no_grad():
             mine = self.probability(torch.tensor(numbers), torch.tensor(weights)).numpy()

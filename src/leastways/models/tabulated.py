@@ -135,7 +135,7 @@ def encoder_table(split: Split, schema: Schema) -> Columns:
     `NotColumnWise` says why it cannot be used.
     """
     try:
-        columns = _columns(split, schema)
+        columns = Columns.find(split.encode, schema)
         codes = _some_rows(schema, sum(_CALLS))
         if not _holds(columns, split, codes, schema.decode(codes)):
             raise NotColumnWise("the encoder does not treat each column by itself")
@@ -144,16 +144,6 @@ def encoder_table(split: Split, schema: Schema) -> Columns:
     except Exception as error:  # the plain path meets it too if it matters, and reports it in its own words
         raise NotColumnWise(f"the encoder raised {type(error).__name__}: {error}") from error
     return columns
-
-
-def _columns(split: Split, schema: Schema) -> Columns:
-    """Tabulate all values; where the encoder fails on some that nobody is led to, those that are offered."""
-    try:
-        return Columns.find(split.encode, schema)
-    except Exception:
-        if not any(feature.never for feature in schema.features):
-            raise
-        return Columns.find(split.encode, schema, offered=True)
 
 
 def _encoded(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from leastways._extras import require
 from leastways.errors import SchemaError
+from leastways.models.columns import to_offered
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
 from leastways.schema import Feature, Schema
 from leastways.schema.checks import not_numbers
@@ -85,7 +86,7 @@ def grid_rows(schema: Schema, n: int) -> pd.DataFrame:
     """Return people who do not exist: rows of values drawn from the grids, always the same."""
     draw = np.random.default_rng(0)
     codes = np.stack([draw.integers(0, len(f.values), n) for f in schema.features], axis=1)
-    return schema.decode(codes.astype(np.int32))
+    return schema.decode(to_offered(schema, codes.astype(np.int32)))  # a model may refuse values that nobody is led to
 
 
 def people_table(plans: RecoursePlans) -> pa.Table:

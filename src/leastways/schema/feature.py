@@ -308,6 +308,10 @@ class Feature:
         limits = self._within_limits()
         return f"; people may stand{limits}" if limits else ""
 
+    def never_text(self) -> str:
+        """Say to which values nobody is led, to go behind `allowed_text`; nothing if there are none."""
+        return f"; nobody is led to {listed(self.never, 6)}" if self.never else ""
+
     def _within_limits(self) -> str:
         low, high = self.limits
         least = "" if low is None else f" from {low} on" if high is None else f" from {low}"

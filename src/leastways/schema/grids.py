@@ -59,8 +59,9 @@ def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tupl
         values = as_values(settings[lists[0]], f"feature {feature.name!r}: {lists[0]}")
         missing = [v for v in feature.values if v not in set(values)] if not feature.numeric else []
         if missing:
+            known = "the data hold" if set(missing) - set(feature.never) else "the column knows"
             raise SchemaError(
-                f"feature {feature.name!r}: {lists[0]} leaves out {listed(missing)}, which the data hold. "
+                f"feature {feature.name!r}: {lists[0]} leaves out {listed(missing)}, which {known}. "
                 f"List every value: {listed(feature.values, 12)}."
             )
         return tuple(sorted(values)) if lists[0] == "grid" and all(map(is_number, values)) else values

@@ -14,7 +14,10 @@ _MOVES = {"any": "either way", "up": "only up", "down": "only down", "fixed": "n
 
 def schema_html(schema: Schema) -> str:
     """Return the features as a table, and the rules as a list."""
-    rows = [(f.name, f.kind, _MOVES[f.direction], f.allowed_text() + f.limits_text()) for f in schema.features]
+    rows = [
+        (f.name, f.kind, _MOVES[f.direction], f.allowed_text() + f.limits_text() + f.never_text())
+        for f in schema.features
+    ]
     head = "".join(f'<th style="text-align: left">{name}</th>' for name in _HEADS)
     body = "".join(
         "<tr>" + "".join(f'<td style="text-align: left">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows

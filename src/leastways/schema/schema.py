@@ -213,7 +213,10 @@ class Schema:
         return cls(tuple(features), target, rules)
 
     def __str__(self) -> str:
-        rows = (f"  {f.name}: {f.kind}, {f.direction}, " + f.allowed_text() + f.limits_text() for f in self.features)
+        rows = (
+            f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}{f.limits_text()}{f.never_text()}"
+            for f in self.features
+        )
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
 
     def _repr_html_(self) -> str:
