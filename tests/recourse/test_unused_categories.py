@@ -10,10 +10,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from leastways.errors import SchemaError
+from leastways.metrics import oracle
 from leastways.models import TorchModel
 from leastways.population.tables import grid_rows
 from leastways.recourse import Recourse
 from leastways.schema import Schema
+from leastways.search import COLS
 from tests.models.mixed import PEOPLE, TRAIN, Whole, Y, encoder
 
 SCHOOL = pd.CategoricalDtype(["none", "low", "mid", "top", "higher"], ordered=True)  # of which low, mid, top occur
@@ -22,8 +24,8 @@ SCHEMA = Schema.infer(WIDE)
 STRICT = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(WIDE, Y)  # refuses categories it has not seen
 
 
-def recourse(model: object) -> Recourse:
-    return Recourse(model, SCHEMA, n_options=3, budget=80, n_costs=40).fit(WIDE)
+def recourse(model: object, method: str | COLS = "guided") -> Recourse:
+    return Recourse(model, SCHEMA, method, n_options=3, budget=80, n_costs=40).fit(WIDE)
 
 
 def test_the_encoder_refuses_them() -> None:
@@ -38,9 +40,10 @@ def _with_gaps() -> Pipeline:
 
 
 @pytest.mark.parametrize("model", [STRICT, _with_gaps()], ids=["strict", "gaps"])
-def test_plans_are_those_by_frames_and_lead_to_none_of_them(model: Pipeline) -> None:
+@pytest.mark.parametrize("method", ["guided", COLS(proposals="paper")], ids=["guided", "paper"])
+def test_plans_are_those_by_frames_and_lead_to_none_of_them(model: Pipeline, method: str | COLS) -> None:
     people = PEOPLE.astype({"school": SCHOOL})
-    fast, slow = recourse(model).recommend(people), recourse(Whole(model, 1)).recommend(people)
+    fast, slow = recourse(model, method).recommend(people), recourse(Whole(model, 1), method).recommend(people)
     assert fast.settings["model_path"] == "tabulated"
     assert slow.settings["model_path"].startswith("plain")
     for name in ("summary", "options", "failed_rows"):
@@ -94,6 +97,16 @@ def test_another_model_is_noticed_when_a_run_of_many_people_goes_on() -> None:
     )
     rows = grid_rows(Schema.infer(frame), 64)
     assert set(rows["a"]) == set(rows["b"]) == {"c0", "c1"}
+
+
+def test_an_exact_least_cost_does_not_lead_there() -> None:
+    """Whatever costs somebody states: a value that nobody is led to costs nothing here, and one that is a lot."""
+    person = PEOPLE.astype({"school": SCHOOL}).query("school == 'low'").head(1)
+    told = {"school": {"higher": 0.0, "none": 0.0, "mid": 0.9}}
+    found = oracle(lambda frame: (frame["school"] != "low").to_numpy(float), SCHEMA, person, told)
+    assert found.cost == 0.9
+    assert found.state is not None
+    assert found.state["school"] == "mid"
 
 
 def test_they_are_shown() -> None:

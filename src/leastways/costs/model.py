@@ -55,6 +55,7 @@ class CostSamples:
 
     tables: Tables
     rules: RuleTables
+    offered: NDArray[np.bool_]  # [P, V] values that people may be led to, whether or not this one may
 
     @property
     def n_people(self) -> int:
@@ -79,7 +80,7 @@ class CostSamples:
         P, (_, V), F, M = len(cut["start"]), t.place.shape, t.start.shape[1], self.n_samples
         own = _working_room(P, V, F, M, _room(P * V, F, M))
         rules = self.rules._replace(meets=self.rules.meets[rows], levels=self.rules.levels[rows])
-        return CostSamples(t._replace(**(cut | own)), rules)
+        return CostSamples(t._replace(**(cut | own)), rules, self.offered[rows])
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class CostModel:
             **self._profiles(told, changeable, stream(keys, "cost"), n_samples),
             **_working_room(P, V, F, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells),
         )
-        return CostSamples(tables, rule_tables(schema, known, tables.levels))
+        return CostSamples(tables, rule_tables(schema, known, tables.levels), offered_values(schema, people))
 
     def _profiles(
         self, told: PreferenceTables, changeable: NDArray[np.bool_], keys: Keys, n_samples: int
@@ -176,6 +177,17 @@ class CostModel:
         return {"scores": scores, "alpha": alphas, "editors": editors, "n_editors": n_editors, "keys": keys}
 
 
+def offered_values(schema: Schema, people: Encoded) -> NDArray[np.bool_]:
+    """Mark the slots that are values which people may be led to, [P, V]."""
+    offered = np.ones((len(people), int(schema.offsets[-1])), np.bool_)
+    for f, feature in enumerate(schema.features):
+        if feature.never:
+            slots, at = np.arange(feature.n_slots)[None, :], people.inserted_at[:, f, None]
+            here = slice(schema.offsets[f], schema.offsets[f + 1])
+            offered[:, here] = feature.offered[grid_places(slots, at, len(feature.values))]
+    return offered
+
+
 def permitted(
     schema: Schema,
     people: Encoded,
@@ -184,14 +196,13 @@ def permitted(
     accepted: NDArray[np.bool_],
     given: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Mark the slots that people may move to, [P, V]: in use, in direction, accepted, open; their own always."""
+    """Mark the slots that people may move to, [P, V]: in use, offered, in direction, accepted, open; their own."""
+    accepted = accepted & offered_values(schema, people)
     parts = []
     for f, feature in enumerate(schema.features):
         slots = np.arange(feature.n_slots)[None, :]
-        own, at = people.codes[:, f, None], people.inserted_at[:, f, None]
+        own = people.codes[:, f, None]
         ok = (slots < used[:, f, None]) & open_to[:, f, None]
-        if feature.never:
-            ok &= feature.offered[grid_places(slots, at, len(feature.values))]
         if feature.direction == "up":
             ok &= slots > own
         elif feature.direction == "down":

@@ -117,11 +117,12 @@ class Problem:
 
     @cached_property
     def anything(self) -> Moves:
-        """Every value of every feature, as the paper's released code proposes."""
+        """Every value of every feature, as the paper's released code proposes, but those that nobody is led to."""
         t = self.samples.tables
         sizes = np.diff(t.offsets)
         slot = np.concatenate([np.arange(n) for n in sizes])
-        return Moves.of(slot[None, :] < np.repeat(t.used, sizes, axis=1), t.offsets)
+        own = slot[None, :] == np.repeat(t.start, sizes, axis=1)
+        return Moves.of((slot[None, :] < np.repeat(t.used, sizes, axis=1)) & (self.samples.offered | own), t.offsets)
 
     def moves(self, proposals: str) -> Moves:
         """Return the moves that a `proposals` setting stands for."""
