@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,9 @@ from leastways.audit import audit_plans
 from leastways.report import audit_html
 from leastways.report.audit_css import AUDIT_SHEET
 from tests.audit.made import drawn, oracle
+from tests.browsers import chromium
 
 pytest.importorskip("matplotlib")
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +33,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+    with chromium() as running:
         yield running
-        running.close()
 
 
 def opened(browser: Any, file: Path, **settings: Any) -> tuple[Any, list[str]]:

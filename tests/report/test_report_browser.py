@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +9,10 @@ from typing import Any
 import pytest
 
 from leastways.report import write_report
+from tests.browsers import chromium, with_letters
 from tests.report.made_up import plans, truth
 
 pytest.importorskip("matplotlib")
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +22,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+    with chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -46,11 +39,9 @@ def test_it_fits_and_axe_finds_nothing(browser: Any, file: Path, width: int, sch
 
 
 def test_letters_are_as_large_as_the_reader_has_them(browser: Any, file: Path) -> None:
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     sizes = []
     for chosen in (16, 32):
-        setting = f"--blink-settings=defaultFontSize={chosen}"
-        large = browser.browser_type.launch(executable_path=CHROMIUM, args=[*flags, setting])
+        large = with_letters(browser, chosen)
         tab = large.new_page(viewport={"width": 390, "height": 800})
         tab.goto(file.as_uri())
         sizes.append(tab.evaluate("parseFloat(getComputedStyle(document.querySelector('.lead')).fontSize)"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,20 +11,14 @@ import pytest
 
 import leastways as lw
 from leastways.study import Study, collect_answers
+from tests.browsers import chromium, with_letters
 from tests.study.test_create import make
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+    with chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
@@ -151,9 +143,7 @@ CLEAR_OF_THE_BAR = """() => document.activeElement.closest("label").getBoundingC
 
 
 def test_letters_of_twice_the_size(browser: Any, study: Study) -> None:
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    setting = "--blink-settings=defaultFontSize=32"
-    large = browser.browser_type.launch(executable_path=CHROMIUM, args=[*flags, setting])
+    large = with_letters(browser, 32)
     tab = large.new_page(viewport={"width": 360, "height": 740})
     tab.goto(study.form("ann").as_uri())
     for _ in range(2):

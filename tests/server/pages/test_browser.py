@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,11 +16,8 @@ from sqlalchemy import create_engine, text
 from leastways.server import Applicant, Issued, Service
 from leastways.server.app import create_app
 from leastways.server.pages.demo import add_index
+from tests.browsers import chromium
 from tests.server.pages.bank import LONG, SCRIPT, credit_service, issue, odd_service, running
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 Open = Callable[..., Any]
@@ -30,11 +25,8 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield opened
-        opened.close()
+    with chromium() as running:
+        yield running
 
 
 class Site:
