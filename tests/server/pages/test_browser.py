@@ -18,6 +18,7 @@ from leastways.server.app import create_app
 from leastways.server.pages.demo import add_index
 from tests.browsers import chromium
 from tests.server.pages.bank import LONG, SCRIPT, credit_service, issue, odd_service, running
+from tests.server.test_jobs import until
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 Open = Callable[..., Any]
@@ -85,6 +86,12 @@ def followed(page: Any, act: Callable[[], Any]) -> None:
     )
     act()
     page.wait_for_function("() => window.came > 0")
+
+
+def led_on(page: Any, act: Callable[[], Any]) -> None:
+    """Do something that leads to another page, and wait until that is there: a click does not wait for it."""
+    with page.expect_navigation():
+        act()
 
 
 def asked_to_change(page: Any) -> set[str]:
@@ -262,8 +269,7 @@ def test_everything_locked_and_starting_over(visit: Open, site: Site) -> None:
     page.wait_for_function("() => document.getElementById('headline').dataset.status === 'all_closed'")
     assert page.locator(".card").count() == 0
     assert page.locator("#hope").is_hidden()  # nothing is below any more
-    page.locator("button[name=fresh]").click()
-    page.wait_for_selector(".card")
+    led_on(page, page.locator("button[name=fresh]").click)
     assert page.inner_text(".cards") == before
 
 
@@ -303,8 +309,7 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
     lock.uncheck()
     page.wait_for_function("() => document.getElementById('told').textContent.includes('rules have changed')")
     page.unroute("**/p/*")
-    with page.expect_navigation():
-        page.locator("#again").click()
+    led_on(page, page.locator("#again").click)
     assert lock.is_checked()  # as it was recorded
 
 
@@ -417,23 +422,25 @@ def test_without_scripts(visit: Open, site: Site) -> None:
     assert page.locator("output").first.is_hidden()  # it would not follow its slider
     name = sorted(c.feature for c in one.answer.plan.options[0].changes)[0]
     page.locator(f"[name={site.place(name, 'lock')}]").check()
-    page.get_by_role("button", name="Show my options").click()
+    led_on(page, page.get_by_role("button", name="Show my options").click)
     assert page.url.endswith("#options")
     numbers = page.locator(".limits:has(input[type=text])").first
     numbers.locator("summary").click()
     numbers.locator("input").first.fill("-5")
     numbers.locator("input").last.fill("-9")
     numbers.locator("summary").click()
-    page.get_by_role("button", name="Show my options").click()  # no browser may stop it for a field that is folded away
+    # No browser may stop it for a field that is folded away.
+    led_on(page, page.get_by_role("button", name="Show my options").click)
     assert page.locator(".problems").is_visible()
-    assert page.evaluate("document.querySelector('#options').getBoundingClientRect().top") < 100
+    top = "document.querySelector('#options').getBoundingClientRect().top"
+    until(lambda: page.evaluate(top) < 100, 10)  # it goes there when it draws the page, some time after it has it
     page.goto(page.url)
     options = site.service.read_by_token(one.token).plan.options
     assert options
     assert all(change.feature != name for option in options for change in option.changes)
     assert page.locator(f"[name={site.place(name, 'lock')}]").is_checked()
     assert page.locator("#live").is_hidden()
-    page.locator(".card:first-child button").click()
+    led_on(page, page.locator(".card:first-child button").click)
     assert "Thank you" in page.inner_text("#recorded")
 
 
@@ -595,7 +602,7 @@ def test_the_auditor_chooses_and_downloads(visit: Open, site: Site) -> None:
     assert page.locator("figure svg").count() >= 4
     assert page.locator("input[name=by]:checked").evaluate_all("all => all.map(one => one.value)") == ["sex", "group"]
     page.locator("input[name=by][value=group]").uncheck()
-    page.get_by_role("button", name="Show").click()
+    led_on(page, page.get_by_role("button", name="Show").click)
     assert "by=sex" in page.url
     assert page.get_by_role("heading", name="By group").count() == 0
     for link, kind in (("Everything (JSON)", "audit.json"), ("Figures by group (CSV)", "by_group.csv")):
@@ -612,7 +619,7 @@ def test_signing_in(visit: Open, tmp_path: Path) -> None:
         page = visit("/audit", home=home, expect=("status of 401",))
         assert faults_of(page) == []
         page.locator("#key").fill("lw_wrong_key")
-        page.get_by_role("button", name="Sign in").click()
+        led_on(page, page.get_by_role("button", name="Sign in").click)
         assert "does not exist" in page.inner_text("#wrong")
         page.locator("#key").fill(key)
         page.get_by_role("button", name="Sign in").click()
@@ -624,6 +631,6 @@ def test_signing_in(visit: Open, tmp_path: Path) -> None:
 def test_the_demos_first_page_leads_to_people(visit: Open) -> None:
     page = visit("/")
     assert page.locator(".people a").count() == 5
-    page.locator(".people a").first.click()
+    led_on(page, page.locator(".people a").first.click)
     assert re.search(r"/p/[\w-]{43}$", page.url)
     assert page.locator(".card").count() >= 1
