@@ -18,6 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from leastways.errors import ModelError, SettingError
 from leastways.models import AllOf, QueryMeter, as_model
 from leastways.models.all_of import rescale
+from leastways.models.base import Split
+from leastways.models.shortcut import Shortcut
+from leastways.schema import Schema
 from tests.models.people import people, pipeline, yes
 
 FRAME = people()
@@ -147,3 +150,49 @@ def test_pickles() -> None:
     frame = pd.DataFrame({0: [0.9, 0.2], 1: [0.1, 0.9]})
     model = as_model(AllOf(columns_as_models(2), [0.1, 0.4]), 1)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).probability(frame), model.probability(frame))
+
+
+class Ordered:
+    """A model whose encoder gives one memory order, and whose last bits are others in the other one."""
+
+    def __init__(self, order: Any) -> None:
+        self.order = order
+
+    def encode(self, frame: pd.DataFrame) -> Any:
+        return np.array(frame, dtype=np.float64, order=self.order)
+
+    def decide(self, array: Any) -> Any:
+        answer = 1 / (1 + np.exp(-array.mean(axis=1)))
+        return answer if array.flags[f"{self.order}_CONTIGUOUS"] else np.nextafter(answer, 0.0)
+
+    def probability(self, frame: pd.DataFrame) -> Any:
+        return self.decide(self.encode(frame))
+
+    def split(self) -> Split:
+        return Split(self.encode, (self.decide,), (self,))
+
+
+@pytest.mark.parametrize("orders", ["CF", "FC", "FF", "CC"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_each_member_gets_rows_in_the_order_of_its_own_encoder(orders: str, nested: bool) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    schema = Schema.infer(frame)
+    members: list[object] = [Ordered(order) for order in orders]
+    model = as_model(AllOf([*members, AllOf(members)] if nested else members), 1)
+    shortcut = Shortcut.find(model, schema)
+    assert shortcut.table is not None, shortcut.reason
+    people = schema.encode(frame)
+    for once_more in (shortcut, Shortcut.find(model, schema, shortcut)):
+        table = once_more.people(people)
+        assert table is not None
+        for rows in (1, 2, 60):
+            who = np.arange(rows)
+            np.testing.assert_array_equal(table.probability(people.codes[:rows], who), model.probability(frame[:rows]))
+
+
+def test_one_row_does_not_tell_an_encoder_s_order() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    model: Any = as_model(AllOf([Ordered("F"), Ordered("C")]), 1)
+    split = model.split()
+    np.testing.assert_array_equal(split.decisions[0](split.encode(frame[:1])), model.probability(frame[:1]))
+    np.testing.assert_array_equal(split.decisions[0](split.encode(frame)), model.probability(frame))

@@ -109,6 +109,18 @@ def test_class_probabilities_need_a_column_number(target: object) -> None:
 def test_named_columns_may_be_the_target() -> None:
     answer = pd.DataFrame({"yes": FLOATS, "no": [0.0] * 4})
     np.testing.assert_array_equal(ask(answer, "yes"), FLOATS)
+    np.testing.assert_array_equal(ask(answer, 0), FLOATS)  # or a column's number
+
+
+@pytest.mark.parametrize(
+    ("target", "hint"), [("Yes", r" Did you mean 'yes'\?"), ("noo", r" Did you mean 'no'\?"), (2, ""), (0.5, "")]
+)
+def test_a_target_that_no_column_is_named_like(target: object, hint: str) -> None:
+    answer = pd.DataFrame({"no": [0.0] * 4, "yes": FLOATS})
+    with pytest.raises(SettingError, match=rf"not a class of the model; its classes are 'no', 'yes'\.{hint}$"):
+        ask(answer, target)
+    with pytest.raises(ModelError, match="for each of the 4 rows"):
+        ask(answer[:3], target)
 
 
 @pytest.mark.parametrize(

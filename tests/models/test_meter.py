@@ -200,6 +200,16 @@ def test_one_failing_group_is_not_sent_twice() -> None:
     assert meter.calls == 1
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("broken", [lambda frame: 1 / 0, lambda frame: np.full(len(frame), np.nan)])
+def test_rows_of_a_group_are_shown_by_their_labels_only_if_these_mean_something(broken: Any, named: bool) -> None:
+    _, failures = meter_of(broken).judge_by_group(FRAME, np.arange(6), named)
+    for place, error in failures.items():
+        shown = f"age={FRAME['age'].iloc[place]}, hours-week="
+        assert (f"row {1000 + place} ({shown}" if named else f"a row with {shown}") in str(error)
+        assert (f"row {1000 + place}" in str(error)) == named
+
+
 def test_groups_must_match_the_rows() -> None:
     with pytest.raises(ValueError, match=r"shape \(6,\)"):
         meter_of(lambda frame: np.zeros(len(frame))).judge_by_group(FRAME, np.arange(5))

@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import parallel_backend
+from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    VotingClassifier,
 )
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
@@ -196,3 +200,30 @@ def test_xgboost_that_stopped_early() -> None:
     model.fit(x.iloc[:150], Y[:150], eval_set=[(x.iloc[150:], Y[150:])], verbose=False)
     assert model.best_iteration < model.get_booster().num_boosted_rounds() - 1
     assert check(model, schema).setup_rows == 512
+
+
+def with_workers() -> dict[str, Any]:
+    forest = RandomForestClassifier(100, min_samples_leaf=5, n_jobs=2, random_state=0)
+    return {
+        "forest": forest,
+        "extra trees": ExtraTreesClassifier(100, min_samples_leaf=5, n_jobs=2, random_state=0),
+        "calibrated": CalibratedClassifierCV(forest, cv=2, ensemble=False),
+        "voting": VotingClassifier([("one", forest), ("two", clone(forest))], voting="soft", n_jobs=2),
+        "bagging": BaggingClassifier(forest, 2, n_jobs=2, random_state=0),
+        "neighbours": KNeighborsClassifier(n_jobs=2),
+    }
+
+
+@pytest.mark.parametrize("name", with_workers())
+def test_workers_do_not_change_the_last_digits(name: str) -> None:
+    """Asked as they are, they add up trees in the order in which their workers finish."""
+    estimator = make_pipeline(encoder(), with_workers()[name]).fit(TRAIN, Y)
+    model = as_model(estimator, 1)
+    with parallel_backend("threading", n_jobs=2):
+        before = get_active_backend()
+        assert len({model.probability(TRAIN).tobytes() for _ in range(12)}) == 1
+        assert get_active_backend() == before  # the caller's own setting is as it was
+    shortcut = Shortcut.find(model, SCHEMA)
+    assert shortcut.table is not None, shortcut.reason
+    assert shortcut.table.decision == 0
+    assert shortcut.setup_rows == 512

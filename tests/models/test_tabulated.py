@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn import __version__ as sklearn_text
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from leastways.models import as_model, tabulated
 from leastways.models.base import Split
@@ -26,6 +33,7 @@ from leastways.schema import Schema
 from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
 
 NUMERIC = Schema.infer(TRAIN[NUMBERS]).update(income={"min": 0, "max": 12_000, "step": 500})
+sklearn_version = tuple(int(number) for number in sklearn_text.split(".")[:2])
 LOGISTIC = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(TRAIN, Y)
 
 
@@ -221,6 +229,108 @@ def test_halves_that_do_not_make_the_model() -> None:
     assert shortcut.setup_rows > 0
 
 
+class Sums(Halves):
+    """A model that offers two decisions, of which the first is a little off: by the last digit, of few rows."""
+
+    def __init__(self, off: Callable[[Any], Any], encode: Callable[[pd.DataFrame], Any] | None = None) -> None:
+        super().__init__(encode or (lambda frame: frame.to_numpy(dtype=float)))
+        self.off = off
+
+    def split(self) -> Split:
+        """The decision that is off, and the right one."""
+        return Split(self.encode, (self.nearly, self.decide), (self,))
+
+    def nearly(self, array: Any) -> NDArray[np.float64]:
+        right = self.decide(array)
+        return np.where(self.off(array), np.nextafter(right, 1.0), right)
+
+
+@pytest.mark.parametrize(
+    "off",
+    [
+        lambda array: array[:, 1] % 500 != 0,  # none of the grid: a sum that is rounded there alone
+        lambda array: np.arange(len(array)) >= len(array) // 4 * 4,  # those left over when rows are taken by fours
+        lambda array: (np.arange(len(array)) >= len(array) // 8 * 8) & (len(array) > 8),
+        lambda array: array.flags.c_contiguous & (len(array) > 1),
+    ],
+)
+def test_decisions_that_are_right_on_most_rows_are_found_out(off: Any) -> None:
+    model = Sums(off)
+    table = table_of(model, NUMERIC)
+    assert isinstance(table, TabulatedPeople), table
+    people = NUMERIC.encode(PEOPLE[NUMBERS])
+    for rows in (1, 2, 3, 6, 11, 40):
+        codes = people.codes[:rows]
+        wanted = model.probability(NUMERIC.decode(codes, people, np.arange(rows)))
+        assert np.array_equal(table.probability(codes, np.arange(rows)), wanted)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_decision_is_used_in_the_memory_order_in_which_it_is_right(order: str) -> None:
+    model = Sums(lambda array: not array.flags[f"{order}_CONTIGUOUS"])
+    assert model.encode(TRAIN[NUMBERS]).flags.f_contiguous  # so that this order is tried first
+    shortcut = Shortcut.find(model, NUMERIC)
+    assert shortcut.table is not None
+    assert (shortcut.table.decision, shortcut.table.order) == (0, order)
+
+
+@pytest.mark.parametrize("warns", [False, True])
+def test_encoders_that_know_the_grid_s_numbers_only_keep_the_table(warns: bool) -> None:
+    def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
+        if (frame["income"] % 500 != 0).any():
+            if not warns:
+                raise ValueError("unknown category")
+            warnings.warn("unknown category", UserWarning, stacklevel=1)
+        return frame.to_numpy(dtype=float)
+
+    shortcut = Shortcut.find(Sums(lambda array: False, encode), NUMERIC)
+    assert shortcut.table is not None, shortcut.reason
+    assert shortcut.table.decision == 0
+
+
+CODED = pd.DataFrame({"age": TRAIN["age"] + 0.5, "grade": TRAIN["school"].cat.codes + 1.0, "debt": TRAIN["debt"]})
+
+
+def hot_inside(handle_unknown: str) -> Any:
+    """A pipeline in the last step of another, with categories written as numbers."""
+    hot = make_column_transformer((OneHotEncoder(handle_unknown=handle_unknown), ["grade"]), remainder="passthrough")
+    return make_pipeline(hot, DecisionTreeClassifier(max_depth=3, random_state=0))
+
+
+@pytest.mark.parametrize("handle_unknown", ["error", "warn"])
+@pytest.mark.parametrize(
+    "wrap", [CalibratedClassifierCV, lambda inner: VotingClassifier([("a", inner)], voting="soft")]
+)
+def test_last_steps_that_know_the_grid_s_numbers_only_keep_the_table(wrap: Any, handle_unknown: str) -> None:
+    if handle_unknown == "warn" and sklearn_version < (1, 6):
+        pytest.skip("came with scikit-learn 1.6")
+    model = wrap(hot_inside(handle_unknown)).fit(CODED, Y)
+    schema = Schema.infer(CODED).update(grade={"kind": "real", "grid": [1.0, 2.0, 3.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # users are not told of rows of ours
+        shortcut = Shortcut.find(as_model(model, 1), schema)
+    assert shortcut.table is not None, shortcut.reason
+    assert shortcut.setup_rows >= 3 * 256  # on rows of no use, on the grid's, and by the decision
+
+
+def test_a_model_that_raises_everywhere_gives_its_reason() -> None:
+    class Broken(Halves):
+        def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+            raise OSError("disk on fire")
+
+    shortcut = Shortcut.find(Broken(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
+    assert shortcut.reason == "the model raised OSError: disk on fire"
+
+
+def test_grids_as_wide_as_numbers_go() -> None:
+    schema = Schema.infer(TRAIN[NUMBERS]).update(income={"grid": [-1.7e308, 0.0, 1.7e308]})
+    between = partial(np.isin, test_elements=[-170.0, 0.0, 170.0], invert=True)
+    wide = Sums(lambda array: between(array[:, 1].round()), lambda frame: frame.to_numpy(dtype=float) / [1, 1e306, 1])
+    shortcut = Shortcut.find(wide, schema)
+    assert shortcut.table is not None, shortcut.reason
+    assert shortcut.table.decision == 1  # the first is right on the grid's numbers
+
+
 def test_models_without_halves_are_asked_nothing() -> None:
     shortcut = Shortcut.find(Whole(LOGISTIC), SCHEMA)
     assert (shortcut.table, shortcut.setup_rows) == (None, 0)
@@ -252,13 +362,14 @@ def test_the_class_may_change_without_a_new_table() -> None:
     assert np.array_equal(answers, model.predict_proba(PEOPLE[NUMBERS])[:, 0])
 
 
-def test_somebody_whom_the_encoder_refuses_is_alone_with_it() -> None:
+@pytest.mark.parametrize("scale", [1.0, 0.0])
+def test_somebody_whom_the_encoder_refuses_is_alone_with_it(scale: float) -> None:
     """Others keep the table, wherever they stand; so do those whose rows do not share a call with the refused ones."""
 
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         if (frame["income"] == 123.0).any():
             raise ValueError("not this one")
-        return frame.to_numpy(dtype=np.float64)
+        return scale * frame.to_numpy(dtype=np.float64)
 
     bad = [0, 3, len(PEOPLE) - 1]
     people = PEOPLE[NUMBERS].assign(income=np.where(np.isin(np.arange(len(PEOPLE)), bad), 123.0, PEOPLE["income"]))
@@ -290,7 +401,8 @@ def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: i
     together = shortcut.people(encoded)
     assert together is not None, shortcut.reason
     assert together.held[on_grid].all()
-    assert modulus > 2 or on_grid.all() or not together.held.all()
+    if modulus == 2 and (~on_grid).sum() > 4:  # of few, the rows looked at may happen to show nothing
+        assert not together.held.all()
     for place in range(len(people)):
         alone = shortcut.people(encoded.take(np.array([place])))
         assert alone is not None

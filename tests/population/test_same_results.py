@@ -28,6 +28,8 @@ from leastways.recourse.settings import settings_of
 from tests.population.crowd import QUICK, cut_short, events, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import TRAIN, chance
 
+WISH = lw.Preferences(editable=["income"])
+
 
 def test_plans_are_those_of_recommend(source: Path, unbroken: Path) -> None:
     wanted, found = fitted().recommend(people()), read_plans(unbroken)
@@ -114,7 +116,7 @@ def test_however_the_chunks_are_cut(source: Path, unbroken: Path, unit: int, sec
         assert prints(Path(folder) / "out") == prints(unbroken)
 
 
-@pytest.mark.parametrize("size", [5, 48, 1000])
+@pytest.mark.parametrize("size", [5, 47, 48, 1000])
 def test_parts_of_any_size_hold_the_same_people(source: Path, unbroken: Path, tmp_path: Path, size: int) -> None:
     run(fitted(), source, tmp_path / "out", people_per_part=size)
     everybody_once(tmp_path / "out")
@@ -122,13 +124,23 @@ def test_parts_of_any_size_hold_the_same_people(source: Path, unbroken: Path, tm
         pd.testing.assert_frame_equal(found, wanted)
 
 
-def test_people_like_others_are_solved_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [{}, {"told": WISH}, {"told_each": {1: WISH, 2: lw.Preferences(editable=["job"])}}])
+def test_people_who_are_asked_about_alone_get_what_they_get_among_others(told: dict[str, Any]) -> None:
+    unit = people().head(5).reset_index(drop=True)
+    together, alone = (worker.solve(fitted(), worker.Chunk((unit,), **told, singly=singly)) for singly in (False, True))
+    pd.testing.assert_frame_equal(alone.people.to_pandas(), together.people.to_pandas())
+    pd.testing.assert_frame_equal(alone.options.to_pandas(), together.options.to_pandas())
+    assert len(together.options)
+
+
+@pytest.mark.parametrize("size", [16, 4])  # 4: people of one part are of kinds in several
+def test_people_like_others_are_solved_once(tmp_path: Path, size: int) -> None:
     draw = np.random.default_rng(0)
     crowd = people().iloc[draw.integers(0, 9, 60)]
     crowd = crowd.set_axis([f"q{i}" for i in range(60)], axis=0)
     source = write(tmp_path / "people.parquet", crowd)
-    once = run(fitted(), source, tmp_path / "once", dedup=True)
-    each = run(fitted(), source, tmp_path / "each")
+    once = run(fitted(), source, tmp_path / "once", dedup=True, people_per_part=size)
+    each = run(fitted(), source, tmp_path / "each", people_per_part=size)
     everybody_once(tmp_path / "once", crowd.index.tolist())
     assert each.solved == 60
     assert once.solved == len(crowd.drop_duplicates()) <= 9  # also where they are in different parts

@@ -16,7 +16,7 @@ from leastways import Preferences, Recourse, RecoursePlans, Schema
 from leastways.errors import DataError, ModelError, PreferenceError, SettingError
 from leastways.recourse.settings import chunk_size
 from leastways.schema import Linked
-from tests.recourse.bank import SCHEMA, chance, recourse, refused
+from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
 
 PEOPLE = refused()
 
@@ -202,17 +202,59 @@ def test_people_who_would_not_get_more_with_a_larger_budget_are_told() -> None:
     assert (hard.summary["reason"] == "").all()  # more might help
 
 
-def test_a_model_that_fails_on_what_people_could_become() -> None:
-    """They were judged as they are, so it is an outcome, for several as for one."""
+def only_of_people(fault: str, also: Any = ()) -> Any:
+    """A model that knows people as they are, and whoever has one of some further incomes."""
 
     def model(frame: pd.DataFrame) -> NDArray[np.float64]:
-        as_they_are = frame["income"].isin(PEOPLE["income"]) & frame["age"].isin(PEOPLE["age"])
-        return np.where(as_they_are & frame["job"].isin(PEOPLE["job"]), chance(frame), np.nan)
+        known = frame["income"].isin([*TRAIN["income"], *also]).to_numpy()
+        if fault == "raise" and not known.all():
+            raise RuntimeError("no such customer")
+        return np.where(known, chance(frame), np.nan)
 
-    rec = recourse(model, schema=SCHEMA.update({n: {"direction": "fixed"} for n in SCHEMA.names if n != "income"}))
-    plans = rec.recommend(PEOPLE)
-    assert set(statuses(plans)) <= {"none_found", "partial"}
-    assert all("the model failed" in plan.reason for plan in plans)
+    return model
+
+
+ONLY_INCOME = SCHEMA.update(
+    {name: {"direction": "fixed"} for name in SCHEMA.names if name != "income"} | {"income": {"grid": [1, 9000, 9001]}}
+)
+FAULTS = {"raise": "The model raised RuntimeError: no such customer", "nan": "The model returned nan as a probability"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("method", ["guided", "cols", "random"])
+def test_a_model_that_fails_on_all_that_several_people_could_become(fault: str, method: str) -> None:
+    with pytest.raises(ModelError, match=FAULTS[fault]) as caught:
+        recourse(only_of_people(fault), schema=ONLY_INCOME, method=method).recommend(PEOPLE)
+    assert caught.value.rows is not None
+    assert caught.value.rows["income"].isin([1, 9000, 9001]).all()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_model_that_fails_on_all_that_one_person_could_become(fault: str) -> None:
+    rec = recourse(only_of_people(fault), schema=ONLY_INCOME)
+    plan = rec.recommend(PEOPLE.head(1))["c0"]
+    assert plan.status == "none_found"
+    assert f"the search stopped early because the model failed: {FAULTS[fault]}" in plan.reason
+    assert re.search(r"a row with age=\d+, income=(1|9000|9001)\.0", plan.reason)
+    assert not re.search(r"row '?\d", plan.reason)  # rows of a search have numbers that nobody knows
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("status", ["already_positive", "found", "none_exists"])
+def test_where_anybody_is_answered_all_keep_what_they_have(fault: str, status: str) -> None:
+    one = (TRAIN[chance(TRAIN) >= 0.9] if status == "already_positive" else PEOPLE).head(1).set_axis(["x"], axis=0)
+    wants = 1 if status == "none_exists" else 9000
+    said = {label: Preferences(ranges={"income": (9001, 9001)}) for label in PEOPLE.index}
+    rec = recourse(only_of_people(fault, also=[1, 9000]), schema=ONLY_INCOME)
+    plans = rec.recommend(pd.concat([PEOPLE, one]), said | {"x": Preferences(ranges={"income": (wants, wants)})})
+    assert statuses(plans) == ["none_found"] * 6 + [status]
+    assert plans.summary["reason"].iloc[:6].str.contains(FAULTS[fault]).all()
+
+
+def test_rows_that_cannot_be_used_do_not_hide_that_the_model_fails_on_all_others() -> None:
+    people = pd.concat([PEOPLE, PEOPLE.head(1).assign(age=999).set_axis(["x"], axis=0)])
+    with pytest.raises(ModelError, match="no such customer"):
+        recourse(only_of_people("raise"), schema=ONLY_INCOME).recommend(people)
 
 
 @pytest.mark.parametrize("fault", ["raise", "nan", "shape"])

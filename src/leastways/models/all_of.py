@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -72,17 +72,17 @@ class BoundAllOf:
         splits = [half for half in halves if half is not None]
         if len(splits) < len(halves):
             return None
-        ends: list[int] = []  # of each member's columns; learned by encoding, which comes before any decision
+        layout = _Layout()
 
         def encode(frame: pd.DataFrame) -> npt.NDArray[Any]:
             parts = [split.encode(lend(frame)) for split in splits]
             if len({(type(part), part.dtype, part.ndim) for part in parts}) > 1 or not isinstance(parts[0], np.ndarray):
                 raise ModelError("The members' encoders return numbers of several kinds.")
-            ends[:] = np.cumsum([part.shape[1] for part in parts]).tolist()
+            layout.learn(parts)
             return np.concatenate(parts, axis=1)
 
         def decide(way: int, array: npt.NDArray[Any]) -> FloatArray:
-            parts = [np.ascontiguousarray(part) for part in np.split(array, ends[:-1], axis=1)]
+            parts = layout.parts(array)
             ways = [split.decisions[min(way, len(split.decisions) - 1)] for split in splits]
             return self._lowest([partial(ask, part) for ask, part in zip(ways, parts, strict=True)], len(array))
 
@@ -105,6 +105,34 @@ class BoundAllOf:
             lowest = np.where(faulty, lowest, np.where(bad, values, np.minimum(lowest, scaled)))
             faulty |= bad
         return lowest
+
+
+class _Layout:
+    """How members' encodings lie side by side; learned by encoding, which comes before any decision.
+
+    A member's last bits may depend on the memory order of its rows, so each part is handed over in the order in which
+    its own encoder gives it, whatever that of the whole.
+    """
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []  # of each member's columns
+        self._orders: list[Literal["C", "F"]] = []
+
+    def learn(self, parts: Sequence[npt.NDArray[Any]]) -> None:
+        """Note how wide the parts are, and their orders the first time that there are rows enough to have one."""
+        self._ends = np.cumsum([part.shape[1] for part in parts]).tolist()
+        if not self._orders and len(parts[0]) > 1:
+            self._orders = [_order(part) for part in parts]
+
+    def parts(self, array: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """Take the members' rows apart again, each in its own order."""
+        pieces = np.split(array, self._ends[:-1], axis=1)
+        orders = self._orders or [_order(array)] * len(pieces)
+        return [np.asarray(piece, order=order) for piece, order in zip(pieces, orders, strict=True)]
+
+
+def _order(array: npt.NDArray[Any]) -> Literal["C", "F"]:
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
 
 
 def _ask(member: Model, frame: pd.DataFrame) -> FloatArray:

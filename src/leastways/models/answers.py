@@ -13,7 +13,7 @@ from pandas.api.types import infer_dtype, is_float_dtype
 
 from leastways.errors import ModelError, SettingError, plain
 from leastways.models.base import FloatArray
-from leastways.models.labels import NUMBERS, label_matches, same_label
+from leastways.models.labels import NUMBERS, column_of, label_matches, same_label
 from leastways.models.labels_seen import LabelsSeen
 
 TOLERANCE = 1e-9
@@ -88,6 +88,7 @@ def read_answer(answer: object, target: object, rows: int, seen: LabelsSeen | No
     """Read what a callable returned: 1-D floats are P(target), 2-D class probabilities, the rest labels."""
     if isinstance(answer, np.ndarray) and answer.shape == (rows,) and answer.dtype.kind == "f":
         return as_probabilities(answer, rows)
+    names = list(answer.columns) if isinstance(answer, pd.DataFrame) else None
     if isinstance(answer, pd.DataFrame):
         answer = _frame_column(answer, target)
     shape = shape_of(answer)
@@ -97,7 +98,7 @@ def read_answer(answer: object, target: object, rows: int, seen: LabelsSeen | No
             f"not {describe(answer)}."
         )
     if len(shape) == 2 and shape[1] > 1:
-        return _index_column(np.asarray(answer), target, rows)
+        return _index_column(np.asarray(answer), target, rows, names)
     series = as_series(np.asarray(answer)[:, 0] if len(shape) == 2 else answer)
     if _holds_floats(series):
         return as_probabilities(series, rows)
@@ -120,15 +121,17 @@ def _frame_column(answer: pd.DataFrame, target: object) -> object:
     return answer.to_numpy()
 
 
-def _index_column(values: npt.NDArray[Any], target: object, rows: int) -> FloatArray:
-    """Take column `target` of class probabilities [n, k], whose classes have no names."""
+def _index_column(values: npt.NDArray[Any], target: object, rows: int, names: Sequence[object] | None) -> FloatArray:
+    """Take column number `target` of class probabilities [n, k], whose classes have no names, or none like it."""
     wanted, k = plain(target), values.shape[1]
-    if not isinstance(wanted, Integral) or not 0 <= int(wanted) < k:
-        raise SettingError(
-            f"The model returns {k} class probabilities per row, so target must be a column number "
-            f"0..{k - 1}, not {wanted!r}."
-        )
-    return as_probabilities(values[:, int(wanted)], rows)
+    if isinstance(wanted, Integral) and 0 <= int(wanted) < k:
+        return as_probabilities(values[:, int(wanted)], rows)
+    if names is not None:
+        return as_probabilities(values[:, column_of(target, names, "the model")], rows)
+    raise SettingError(
+        f"The model returns {k} class probabilities per row, so target must be a column number "
+        f"0..{k - 1}, not {wanted!r}."
+    )
 
 
 def _holds_floats(series: pd.Series) -> bool:

@@ -19,6 +19,7 @@ from leastways.models.labels import column_of, label_matches
 from leastways.models.labels_seen import LabelsSeen
 from leastways.models.routes import Route, routes
 from leastways.models.stages import Stages
+from leastways.models.threads import one_worker
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class _Estimator(ABC):
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Call the method and read what it says of the target."""
-        with quiet_about_names(self.estimator):
+        with quiet_about_names(self.estimator), one_worker():
             answer = getattr(self.estimator, self.method)(columns_as_fitted(self.estimator, frame))
         return self._read(answer, len(frame))
 

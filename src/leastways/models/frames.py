@@ -13,6 +13,7 @@ import pandas as pd
 
 from leastways.errors import ModelError, SettingError
 from leastways.models.answers import describe
+from leastways.models.threads import one_worker
 
 _COPY_ON_WRITE = int(pd.__version__.split(".")[0]) >= 3
 
@@ -75,7 +76,7 @@ def encode(encoder: Encoder, frame: pd.DataFrame) -> npt.NDArray[Any]:
     if callable(encoder):
         encoded = encoder(frame)
     else:
-        with quiet_about_names(encoder):
+        with quiet_about_names(encoder), one_worker():
             encoded = encoder.transform(columns_as_fitted(encoder, frame))
     if hasattr(encoded, "toarray"):
         encoded = encoded.toarray()

@@ -39,32 +39,35 @@ class QueryMeter:
 
     def judge(self, frame: pd.DataFrame) -> FloatArray:
         """Return P(target) of every row, float64 [n], all within [0, 1]; anything else is a ModelError."""
-        values = self._ask(frame)
+        values = self._ask(frame, named=True)
         bad = unusable(values)
         if bad.any():
-            raise _bad_values(self.model, frame, values, bad)
+            raise _bad_values(self.model, frame, values, bad, named=True)
         return values
 
     def judge_by_group(
-        self, frame: pd.DataFrame, group: npt.NDArray[np.integer]
+        self, frame: pd.DataFrame, group: npt.NDArray[np.integer], named: bool = False
     ) -> tuple[FloatArray, dict[int, ModelError]]:
         """Judge the rows of many people in one call, and lose only those people on whom the model fails.
 
         `group` [n] says whose row each is. Returns the probabilities, NaN for every row of a failed group,
         and the error of each failed group. If the call as a whole fails, each group is sent again by itself.
+
+        `named` says that the frame's index has labels somebody knows. States that a search asks about are merely
+        numbered: errors show their values only.
         """
         group = np.asarray(group)
         if group.shape != (len(frame),):
             raise ValueError(f"group must have shape ({len(frame)},), one number per row, not {group.shape}.")
         try:
-            values = self._ask(frame)
+            values = self._ask(frame, named)
             failures: dict[int, ModelError] = {}
         except ModelError as error:
-            values, failures = self._ask_each(frame, group, error)
+            values, failures = self._ask_each(frame, group, named, error)
         bad = unusable(values)
         for number in map(int, np.unique(group[bad])):
             if number not in failures:
-                failures[number] = _bad_values(self.model, frame, values, bad & (group == number))
+                failures[number] = _bad_values(self.model, frame, values, bad & (group == number), named)
         if not failures:
             return values, failures
         return np.where(np.isin(group, list(failures)), np.nan, values), failures
@@ -86,7 +89,7 @@ class QueryMeter:
         return values
 
     def _ask_each(
-        self, frame: pd.DataFrame, group: npt.NDArray[np.integer], error: ModelError
+        self, frame: pd.DataFrame, group: npt.NDArray[np.integer], named: bool, error: ModelError
     ) -> tuple[FloatArray, dict[int, ModelError]]:
         """Send each group by itself after `error`; one group alone has had its answer already."""
         numbers = np.unique(group)
@@ -97,12 +100,12 @@ class QueryMeter:
         for number in map(int, numbers):
             members = group == number
             try:
-                values[members] = self._ask(frame[members])
+                values[members] = self._ask(frame[members], named)
             except ModelError as own:
                 failures[number] = own
         return values, failures
 
-    def _ask(self, frame: pd.DataFrame) -> FloatArray:
+    def _ask(self, frame: pd.DataFrame, named: bool) -> FloatArray:
         """Call the model once, counting; return one float per row, not yet checked for NaN and range."""
         if len(frame) == 0:
             return np.empty(0)
@@ -114,31 +117,34 @@ class QueryMeter:
             raise
         except Exception as error:
             self.failed_rows += len(frame)
-            raise ModelError(f"{told(error)} {_asked(frame)}", frame) from error
+            raise ModelError(f"{told(error)} {_asked(frame, named)}", frame) from error
         self.rows += len(frame)
         return values
 
 
-def _asked(frame: pd.DataFrame) -> str:
+def _asked(frame: pd.DataFrame, named: bool) -> str:
     """Say what the model had been asked."""
-    return f"It was asked about {len(frame)} row(s), the first being {_show(frame, 0)}."
+    return f"It was asked about {len(frame)} row(s), the first being {_show(frame, 0, named)}."
 
 
-def _bad_values(model: Model, frame: pd.DataFrame, values: FloatArray, bad: npt.NDArray[np.bool_]) -> ModelError:
+def _bad_values(
+    model: Model, frame: pd.DataFrame, values: FloatArray, bad: npt.NDArray[np.bool_], named: bool
+) -> ModelError:
     """Build the error for answers that are NaN or outside [0, 1], with exactly those rows."""
     first = int(np.flatnonzero(bad)[0])
     score = isinstance(model, FunctionModel) and not np.isnan(values[first])
     hint = " If it is a score, pass what it decides, such as lambda frame: score(frame) >= 600." if score else ""
     return ModelError(
         f"The model returned {float(values[first])!r} as a probability, which must lie in [0, 1], for "
-        f"{_show(frame, first)}; {int(bad.sum())} of {len(frame)} rows have such answers.{hint}",
+        f"{_show(frame, first, named)}; {int(bad.sum())} of {len(frame)} rows have such answers.{hint}",
         frame[bad],
     )
 
 
-def _show(frame: pd.DataFrame, position: int) -> str:
-    """Show one row, by index label and values, cut where a frame is wide."""
+def _show(frame: pd.DataFrame, position: int, named: bool) -> str:
+    """Show one row, by values and, where it means something, index label; cut where a frame is wide."""
     names = list(frame.columns)
     cells = [f"{name}={plain(frame.iat[position, i])!r}" for i, name in enumerate(names[:_SHOWN_VALUES])]
     more = f", ... ({len(names)} columns)" if len(names) > _SHOWN_VALUES else ""
-    return f"row {plain(frame.index[position])!r} ({', '.join(cells)}{more})"
+    values = f"{', '.join(cells)}{more}"
+    return f"row {plain(frame.index[position])!r} ({values})" if named else f"a row with {values}"

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import expit, softmax
 
 from leastways.models.forests import forest_trees, histogram_trees
-from leastways.models.threads import MANY_ROWS, one_thread
+from leastways.models.threads import MANY_ROWS, one_thread, one_worker
 
 Array = npt.NDArray[Any]
 Route = Callable[[Any], Any]
@@ -33,9 +33,9 @@ def routes(estimator: Any, method: str) -> Iterator[Route]:
         yield lambda array: _unchecked(estimator, method, array)
     if library == "xgboost":
         yield lambda array: _one_thread(estimator, method, array)
-    yield lambda array: getattr(nameless(estimator), method)(array)
+    yield lambda array: _usual(nameless(estimator), method, array)
     if getattr(estimator, "feature_names_in_", None) is not None:
-        yield lambda array: getattr(estimator, method)(pd.DataFrame(array, columns=estimator.feature_names_in_))
+        yield lambda array: _usual(estimator, method, pd.DataFrame(array, columns=estimator.feature_names_in_))
 
 
 def nameless(estimator: Any) -> Any:
@@ -58,7 +58,12 @@ def _unchecked(estimator: Any, method: str, array: Any) -> Any:
     with config_context(assume_finite=True, skip_parameter_validation=True):
         if type(estimator).__name__.startswith("HistGradientBoosting"):
             return _one_thread(estimator, method, array)
-        return getattr(nameless(estimator), method)(array)
+        return _usual(nameless(estimator), method, array)
+
+
+def _usual(estimator: Any, method: str, rows: Any) -> Any:
+    with one_worker():
+        return getattr(estimator, method)(rows)
 
 
 def _one_thread(estimator: Any, method: str, array: Any) -> Any:

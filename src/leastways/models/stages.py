@@ -11,6 +11,7 @@ import pandas as pd
 
 from leastways.errors import ModelError
 from leastways.models.frames import columns_as_fitted, quiet_about_names
+from leastways.models.threads import one_worker
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Stages:
 
     def encode(self, frame: pd.DataFrame) -> Any:
         """Return what the last step is given."""
-        with quiet_about_names(self.whole):
+        with quiet_about_names(self.whole), one_worker():
             rows: Any = columns_as_fitted(self.whole, frame)
             for step in self.transformers:
                 rows = step.transform(rows)
@@ -56,7 +57,7 @@ class Stages:
 
 
 def as_numbers(frame: pd.DataFrame) -> npt.NDArray[Any]:
-    """Return a frame of numbers as the array scikit-learn makes of it: one type that holds all columns."""
+    """Return a frame of numbers as the array scikit-learn makes of it: one type that holds all, column after column."""
     dtypes: list[np.dtype[Any]] = []
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         inner = dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64)
@@ -64,7 +65,7 @@ def as_numbers(frame: pd.DataFrame) -> npt.NDArray[Any]:
             raise ModelError(f"Column {name!r} holds {dtype}, not numbers.")
         dtypes.append(inner)
     common = np.result_type(*dtypes)
-    out = np.empty(frame.shape, dtype=common)
+    out = np.empty(frame.shape, dtype=common, order="F")
     for k in range(frame.shape[1]):
         out[:, k] = frame.iloc[:, k].to_numpy(dtype=common)
     return out

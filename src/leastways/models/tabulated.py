@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
@@ -24,7 +25,9 @@ from leastways.rng import keys_of_rows, stream
 from leastways.schema import Encoded, Schema
 from leastways.schema.codec import grid_places, slots_used
 
-_CALLS = (1, 2, 21, 232)  # rows a call when a decision is checked: its last bits may depend on how many share a call
+# Rows a call when a decision is checked. Its last bits may depend on how many share a call: products of matrices take
+# rows by 4 or 8 at a time, and those left over in another way.
+_CALLS = (1, 2, 3, 5, 7, 31, 207)
 _FEW_ROWS = 16  # rows that tell whether the encoder is still the one that was tabulated
 _ROWS_EACH = 4  # rows in the grid of each person on which the encoder is checked, beside the person as they are
 _CELLS = 1 << 22  # numbers encoded at a time
@@ -46,8 +49,7 @@ class Tabulated:
     def build(cls, model: Model, split: Split, schema: Schema) -> Tabulated:
         """Tabulate the encoder and check it against the model; `NotColumnWise` says why it cannot be used."""
         columns = encoder_table(split, schema)
-        codes = _some_rows(schema, sum(_CALLS))
-        return cls(schema, split, columns, *_agreeing(model, split, columns, codes, schema.decode(codes)))
+        return cls(schema, split, columns, *_agreeing(split, columns, _told(model, split, columns, schema)))
 
     def is_stale(self) -> bool:
         """Whether the encoder no longer gives what it gave when the table was made."""
@@ -178,22 +180,76 @@ def _holds(columns: Columns, split: Split, codes: NDArray[np.int32], frame: pd.D
     return same_bits(columns.gather_grid(codes, "C"), encoded)
 
 
-def _agreeing(
-    model: Model, split: Split, columns: Columns, codes: NDArray[np.int32], frame: pd.DataFrame
-) -> tuple[int, Literal["C", "F"], int]:
-    """Find the first decision that gives the model's own probabilities; also return the rows asked about."""
-    ends = np.cumsum(_CALLS)
-    calls = [slice(end - size, end) for end, size in zip(ends, _CALLS, strict=True)]
-    asked = int(ends[-1])
+@dataclass(frozen=True)
+class _Told:
+    """What the model says of the rows on which decisions are compared with it."""
+
+    encoded: NDArray[Any]  # [R, D] the rows, as the encoder makes them
+    answers: list[FloatArray]  # call by call
+    asked: int  # rows, with those that turned out to be of no use
+
+
+def _told(model: Model, split: Split, columns: Columns, schema: Schema) -> _Told:
+    """Ask the model about rows on which decisions are then compared with it.
+
+    Most have real numbers that lie between the points of their grids, as people's own do. Grids are of round numbers,
+    whose sums are seldom rounded: on them alone, a decision that adds in another order may pass for the model's own.
+    Where the encoder, or anything in the model, takes the grid's numbers only, rows have those.
+    """
+
+    def encoded_between(rows: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[Any]]:
+        between = _between_points(schema, rows)
+        return between, columns.shape.checked(split.encode(lend(between)))
+
+    codes = _some_rows(schema, sum(_CALLS))
+    grid = schema.decode(codes)
+    asked = len(grid)
+    if (found := _without_complaint(encoded_between, grid)) is not None:
+        between, encoded = found
+        if (answers := _without_complaint(partial(_answers, model), between)) is not None:
+            return _Told(encoded, answers, asked)
+        asked += len(between)
     try:
-        wanted = [np.asarray(model.probability(lend(frame.iloc[rows].reset_index(drop=True)))) for rows in calls]
+        return _Told(columns.gather_grid(codes, "C"), _answers(model, grid), asked)
     except Exception as error:
         raise NotColumnWise(f"the model raised {type(error).__name__}: {error}", asked) from error
+
+
+def _answers(model: Model, frame: pd.DataFrame) -> list[FloatArray]:
+    """Return what the model says of the rows of each call."""
+    return [np.asarray(model.probability(lend(frame.iloc[rows].reset_index(drop=True)))) for rows in _calls()]
+
+
+def _calls() -> list[slice]:
+    ends = np.cumsum(_CALLS).tolist()
+    return [slice(end - size, end) for end, size in zip(ends, _CALLS, strict=True)]
+
+
+def _between_points(schema: Schema, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with real numbers drawn from anywhere between the ends of their grids in three of four."""
+    rng = np.random.default_rng(20240301)
+    moved = np.arange(len(frame)) % 4 < 3
+    columns = {}
+    for feature in schema.features:
+        if feature.kind == "real" and not feature.whole:
+            columns[feature.name] = frame[feature.name].copy()
+            share = rng.random(int(moved.sum()))
+            drawn = feature.array[0] * (1 - share) + feature.array[-1] * share  # their difference may be too large
+            columns[feature.name][moved] = feature.to_column(drawn)
+    return frame.assign(**columns)
+
+
+def _agreeing(split: Split, columns: Columns, told: _Told) -> tuple[int, Literal["C", "F"], int]:
+    """Find the first decision that gives the model's own probabilities; also return the rows asked about.
+
+    Decisions come the fastest first, so each is tried in both memory orders before the next.
+    """
+    asked = told.asked
     orders: tuple[Literal["C", "F"], ...] = ("C", "F") if columns.shape.order == "C" else ("F", "C")
-    for order, number in product(orders, range(len(split.decisions))):
-        for rows, answer in zip(calls, wanted, strict=True):
+    for number, order in product(range(len(split.decisions)), orders):
+        for rows, answer in zip(_calls(), told.answers, strict=True):
             asked += len(answer)
-            given = columns.given(columns.gather_grid(codes[rows], order))
+            given = columns.given(np.array(told.encoded[rows], order=order))
             if not _same_answer(split.decisions[number], given, answer):
                 break
         else:
@@ -201,16 +257,22 @@ def _agreeing(
     raise NotColumnWise("the last step, given an array, answers differently from the whole model", asked)
 
 
-def _same_answer(decide: Callable[[Any], FloatArray], array: Any, answer: FloatArray) -> bool:
-    """Compare bit for bit; a decision that raises or warns, as it would at every call, is not the same."""
+def _without_complaint(function: Callable[[Any], Any], argument: Any) -> Any:
+    """Return what a function of other people's makes of this, or None if it raises or warns."""
     # Recorded, not raised: filters are the whole process's, and another thread may leave ours in force for good.
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            same = same_bits(np.asarray(decide(array)), answer)
+            answer = function(argument)
         except Exception:
-            return False
-    return same and not warned
+            return None
+    return None if warned else answer
+
+
+def _same_answer(decide: Callable[[Any], FloatArray], array: Any, wanted: FloatArray) -> bool:
+    """Compare bit for bit; a decision that raises or warns, as it would at every call, is not the same."""
+    answer = _without_complaint(decide, array)
+    return answer is not None and same_bits(np.asarray(answer), wanted)
 
 
 def _some_rows(schema: Schema, rows: int) -> NDArray[np.int32]:

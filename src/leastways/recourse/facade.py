@@ -201,8 +201,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
                 part = report.part(first, len(rows), len(crowd.encoded))
                 seconds = clock.share(len(rows), len(crowd.encoded) - first)
                 solving.solve(rows, room, part, seconds)
-        if len(outcome.failures) > 1 and (outcome.status == "invalid_input").all():
-            raise next(iter(outcome.failures.values()))  # nobody could be judged: a fault of the model, not of theirs
+        outcome.raise_if_all_lost()
         check_labels_seen(meter.model, len(crowd.encoded))
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         if meter.gradient_rows:

@@ -104,15 +104,17 @@ class JudgedPeople:
         """Judge the people as they are."""
         everyone = np.arange(len(self.people))
         return self._judge(
-            Questions(everyone, self.people.codes), lambda rows: self.schema.decode(self.people.take(rows))
+            Questions(everyone, self.people.codes), lambda rows: self.schema.decode(self.people.take(rows)), named=True
         )
 
     def __call__(self, questions: Questions) -> Answers:
         """Judge states: P(target) of each row, and the people on whose rows the model failed."""
         who, codes = questions
-        return self._judge(questions, lambda rows: self.schema.decode(codes[rows], self.people, who[rows]))
+        return self._judge(questions, lambda rows: self.schema.decode(codes[rows], self.people, who[rows]), named=False)
 
-    def _judge(self, questions: Questions, frame_of: Callable[[NDArray[np.intp]], pd.DataFrame]) -> Answers:
+    def _judge(
+        self, questions: Questions, frame_of: Callable[[NDArray[np.intp]], pd.DataFrame], named: bool
+    ) -> Answers:
         """Judge by table whom it holds for, and by frames all others, or all where the table gives no answer."""
         who, codes = questions
         fast = self.by_table[who]
@@ -126,5 +128,5 @@ class JudgedPeople:
                 values[fast] = answers
         slow = np.flatnonzero(~fast)
         if len(slow):
-            values[slow], failures = self.meter.judge_by_group(frame_of(slow), who[slow])
+            values[slow], failures = self.meter.judge_by_group(frame_of(slow), who[slow], named)
         return values, failures

@@ -60,6 +60,7 @@ class Outcome:
     miss_codes: NDArray[np.int32]  # [P, F] the nearest miss of those who got nothing
     miss_probability: NDArray[np.float64]  # [P] NaN: there is none
     failures: dict[int, ModelError]
+    lost: set[int]  # on whom it failed as they are, or on all that their search asked about
 
     @classmethod
     def empty(cls, P: int, N: int, F: int) -> Outcome:
@@ -81,6 +82,7 @@ class Outcome:
             np.zeros((P, F), np.int32),
             np.full(P, np.nan),
             {},
+            set(),
         )
 
     def note_present(
@@ -99,6 +101,7 @@ class Outcome:
             self.status[rows[place]] = "invalid_input"
             self.reason[rows[place]] = f"the model failed on this row: {error}"
             self.failures[int(rows[place])] = error
+            self.lost.add(int(rows[place]))
 
     def forget(self, rows: NDArray[np.intp]) -> None:
         """Forget what a search found for some people: they are searched for again."""
@@ -107,6 +110,7 @@ class Outcome:
         self.miss_probability[rows] = np.nan
         for row in rows.tolist():
             self.failures.pop(row, None)
+            self.lost.discard(row)
 
     def note_options(
         self, rows: NDArray[np.intp], result: SearchResult, figures: Figures, stuck: NDArray[np.bool_]
@@ -136,6 +140,16 @@ class Outcome:
             self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"
             self.reason[rows[place]] = f"the search stopped early because the model failed: {error}"
             self.failures[int(rows[place])] = error
+            if error.rows is not None and len(error.rows) == result.queries[place]:
+                self.lost.add(int(rows[place]))
+
+    def raise_if_all_lost(self) -> None:
+        """Raise where the model failed on each of several people, as they are or on all that the search asked about.
+
+        That is a fault of the model, not of their rows. Where anybody got an answer, all keep what they have.
+        """
+        if 1 < len(self.lost) == len(self.status):
+            raise next(iter(self.failures.values()))
 
 
 def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:
