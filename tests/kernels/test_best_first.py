@@ -9,20 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.kernels.best_first import GROWTH, Heaps, Ladders, Searches, build_ladders, first_states, show, take
+from leastways.kernels.best_first import GROWTH, Heaps, Scratch, first_states, show, take
+from leastways.kernels.ladders import Searches
 from leastways.kernels.oracle import slot_costs
+from leastways.kernels.reference import meets_rules
+from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import TIE, charged
+from tests.small_searches import ladders_of, made_up, no_rules, with_rules
 from tests.worlds import make_problem, make_world, seeds
-
-
-def made_up(seed: int) -> Searches:
-    """Two people with two cost functions each, three features; some values out of reach, some features free."""
-    draw = np.random.default_rng(seed)
-    offsets = np.array([0, 3, 5, 9], np.int64)
-    start = np.stack([draw.integers(0, n, 2) for n in (3, 2, 4)], axis=1).astype(np.int32)
-    costs = draw.choice([0.0, 0.25, np.inf], (4, 9), p=[0.1, 0.1, 0.8])
-    costs = np.where(np.isinf(costs) & (draw.random((4, 9)) < 0.8), draw.random((4, 9)), costs)
-    return Searches(start, offsets, np.array([0, 2, 4]), np.array([0, 0, 1, 1]), costs, draw.random((4, 3)) < 0.2)
 
 
 def twin(q: Searches, s: int, most_changes: int) -> list[tuple[float, tuple[int, ...]]]:
@@ -38,18 +32,11 @@ def twin(q: Searches, s: int, most_changes: int) -> list[tuple[float, tuple[int,
     return sorted(out)
 
 
-def walk(q: Searches, s: int, most_cost: float, most_changes: int) -> tuple[list[tuple[float, tuple[int, ...]]], float]:
+def walk(q: Searches, rules: RuleTables, s: int, most_cost: float) -> tuple[list[tuple[float, tuple[int, ...]]], float]:
     """Take every state off the heap of search s; returns them and the cheapest that was left out."""
-    S, V = q.costs.shape
-    F, H = q.start.shape[1], 400
-    ladders = Ladders(
-        np.zeros(S, np.int64),
-        np.zeros((S, F + 1), np.int64),
-        np.zeros((S, F), np.int64),
-        np.zeros((S, V), np.int32),
-        np.zeros((S, V)),
-    )
-    build_ladders(q, ladders)
+    S, F, H = len(q.costs), q.start.shape[1], 400
+    scratch = Scratch(np.empty(F, np.int16), np.empty(F, np.int32), np.empty(F, np.bool_))
+    ladders = ladders_of(q)
     heaps = Heaps(
         np.arange(S + 1, dtype=np.int64) * H,
         np.zeros(S, np.int64),
@@ -59,13 +46,13 @@ def walk(q: Searches, s: int, most_cost: float, most_changes: int) -> tuple[list
         np.empty(S * H, np.int16),
         np.zeros((S * H, F), np.int16),
     )
-    first_states(ladders, heaps, most_cost, np.full(S, np.inf))
+    first_states(q, rules, ladders, heaps, most_cost, np.full(S, np.inf))
     out, codes = [], np.empty(F, np.int32)
     while heaps.n[s]:
         assert heaps.n[s] + GROWTH <= H
         show(ladders, heaps, s, q.start[q.person[s]], codes)
         out.append((float(heaps.cost[heaps.begin[s]]), tuple(codes.tolist())))
-        take(ladders, heaps, s, np.empty(F, np.int16), most_cost, np.inf, most_changes)
+        take(q, rules, ladders, heaps, s, scratch, most_cost, np.inf)
     return out, float(heaps.beyond[s])
 
 
@@ -73,7 +60,7 @@ def walk(q: Searches, s: int, most_cost: float, most_changes: int) -> tuple[list
 def test_states_come_once_each_in_order_of_cost(seed: int, most_cost: float, most_changes: int) -> None:
     q = made_up(seed)
     for s in range(4):
-        came, beyond = walk(q, s, most_cost, most_changes)
+        came, beyond = walk(q, no_rules(q, most_changes), s, most_cost)
         every = twin(q, s, most_changes)
         expected = [(c, state) for c, state in every if c <= most_cost + 1e-12]
         assert {state for _, state in came} == {state for _, state in expected}
@@ -82,6 +69,27 @@ def test_states_come_once_each_in_order_of_cost(seed: int, most_cost: float, mos
         assert (np.diff([c for c, _ in came]) >= -1e-12).all()
         dearer = [c for c, _ in every if c > most_cost + 1e-12]
         assert (beyond == np.inf) if not dearer else (most_cost < beyond <= dearer[0] + 1e-12)
+
+
+@given(seeds, st.sampled_from([0.3, 1.0, np.inf]))
+def test_permitted_states_come_once_each_in_order_of_cost(seed: int, most_cost: float) -> None:
+    """Also where the present state breaks a rule. What breaks one never comes later than a permitted state from it."""
+    q = made_up(seed)
+    rules = with_rules(q, seed)
+    for s in range(4):
+        p = int(q.person[s])
+        came, beyond = walk(q, rules, s, most_cost)
+        every = twin(q, s, rules.max_changes)
+        assert len({state for _, state in came}) == len(came)
+        assert {state for _, state in came} <= {state for _, state in every}
+        good = {x for _, x in every if meets_rules(rules, q.offsets, p, q.start[p].tolist(), list(x))}
+        mine = [(c, x) for c, x in came if x in good]
+        expected = [(c, x) for c, x in every if x in good and c <= most_cost + 1e-12]
+        assert {x for _, x in mine} == {x for _, x in expected}
+        np.testing.assert_allclose([c for c, _ in mine], [c for c, _ in expected], atol=1e-12)
+        dearer = [c for c, x in every if x in good and c > most_cost + 1e-12]
+        assert most_cost < beyond or beyond == np.inf
+        assert beyond <= min(dearer, default=np.inf) + 1e-12
 
 
 @settings(max_examples=10)

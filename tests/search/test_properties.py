@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
+import leastways as lw
 from leastways.kernels import reference
 from leastways.kernels.tables import TIE, Tables, fill_row
 from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, run_search
@@ -151,3 +153,22 @@ def test_random_sets_keep_the_best_by_emc() -> None:
         costs = [reference.objective_costs(_filled(t, p, c), p, c) for c in chosen]
         emc = reference.emc(np.array(costs).reshape(-1, 40), t.weights[p], t.uncovered_cost + TIE)
         assert -best[p] == pytest.approx(emc, abs=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["emc", "satisfaction"])
+def test_of_options_dearer_than_the_ceiling_cheaper_ones_are_still_better(objective: str) -> None:
+    """Four of eight things must change, for 3 to 4 in all: each of the options is somebody's cheapest."""
+    names = list("abcdefgh")
+    train = pd.DataFrame({name: np.tile([0, 1], 50) for name in names})
+    person = pd.DataFrame({name: [0] for name in names})
+    recourse = lw.Recourse(
+        lambda frame: (frame[names].to_numpy().sum(axis=1) >= 4).astype(float),
+        lw.Schema.infer(train),
+        n_options=10,
+        budget=300,
+        objective=objective,
+        costs=lw.CostDistribution(alpha=1.0, noise_std=0.0),
+    ).fit(train)
+    plans = recourse.recommend(person, preferences=lw.Preferences(editable=names))
+    assert plans.summary["n_options"].tolist() == [10]
+    assert plans.summary["emc"].item() < 3.26

@@ -47,7 +47,7 @@ def reachable(person: Any) -> list[dict[str, Any]]:
 @settings(max_examples=30, deadline=None)
 def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: int, company: list[int]) -> None:
     people = TRAIN.iloc[company]
-    budget = int((6 - people["a"].min()) * 9 + extra)
+    budget = 1 + max(len(reachable(person)) for person in people.to_dict("records")) + extra  # and the present state
 
     def model(frame: pd.DataFrame) -> NDArray[np.float64]:
         return np.isin(key(frame), list(accepted)).astype(float)
@@ -135,3 +135,37 @@ def test_nothing_cheaper_is_left(accepted: set[int], seed: int, objective: Any, 
     found = plans.summary.index[plans.summary["status"] == "found"]
     certificates = rec.certify(plans, people=found).certificates if len(found) else pd.DataFrame({"gap": [0.0]})
     assert certificates["gap"].abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_states_that_the_rules_leave_are_what_counts(seed: int) -> None:
+    """One change at most: 35 of 32,767 states, and a budget for these."""
+    names = list("abcde")
+    train = pd.DataFrame({name: np.arange(8) for name in names})
+    schema = Schema.infer(train).update(rules=[AtMost(1)])
+    person = pd.DataFrame({name: [3] for name in names})
+    for way, status in (([3, 3, 3, 3, 7], "found"), ([3, 3, 3, 4, 7], "none_exists")):
+        rec = Recourse(
+            lambda frame, way=way: (frame[names] == way).all(axis=1).to_numpy(float),
+            schema,
+            n_options=2,
+            budget=36,
+            n_costs=20,
+            random_state=seed,
+        )
+        plans = rec.fit(train).recommend(person)
+        assert plans.summary["status"].tolist() == [status]
+
+
+def test_a_rule_that_nothing_mends_leaves_no_state() -> None:
+    schema = Schema.infer(TRAIN).update(b={"direction": "fixed"}, c={"direction": "fixed"}, rules=[RULES[0]])
+    person = pd.DataFrame({"a": [2], "b": ["z"], "c": [2]})
+    plans = Recourse(lambda frame: np.zeros(len(frame)), schema, budget=20, n_costs=5).fit(TRAIN).recommend(person)
+    assert plans.summary[["status", "reason"]].to_numpy().tolist() == [
+        ["none_exists", "every change that this person could make breaks a rule"]
+    ]
+
+
+def test_a_budget_beyond_all_states_needs_no_room_for_it() -> None:
+    plans = Recourse(lambda frame: np.zeros(len(frame)), SCHEMA, budget=10**12, n_costs=5).fit(TRAIN)
+    assert plans.recommend(TRAIN.head(2)).summary["status"].tolist() == ["none_exists"] * 2

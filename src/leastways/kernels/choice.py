@@ -63,34 +63,45 @@ def smallest_changes(t: Tables, p: int, states: NDArray[np.int32]) -> NDArray[np
 
 
 @compiled
+def choose_for(
+    t: Tables,
+    g: Guides,
+    p: int,
+    codes: NDArray[np.int32],  # [N, F] written
+    probability: NDArray[np.float64],  # [N] written
+) -> int:
+    """Choose a person's options from the smallest accepted changes: by coverage gain, then by exact swaps.
+
+    If none of them is open to any sample, the nearest is chosen: a way that nobody was drawn to like is still a way.
+    """
+    pool = np.empty((g.n_valid[p], codes.shape[1]), np.int32)
+    for i in range(pool.shape[0]):
+        copy(g.asked[p, g.valid[p, i]], pool[i])
+    small = smallest_changes(t, p, pool)
+    costs = np.empty((small.shape[0], g.lowest.shape[1]))
+    for i in range(small.shape[0]):
+        objective_costs(t, p, pool[small[i]], costs[i])
+    chosen = choose_from_pool(costs, t.weights[p], codes.shape[0], top_of(t), g.parts.swaps)
+    if chosen.shape[0] == 0 and small.shape[0] > 0:
+        chosen = np.zeros(1, np.int64)
+        for i in range(1, small.shape[0]):
+            if _steps(t, p, pool[small[i]]) < _steps(t, p, pool[small[chosen[0]]]):
+                chosen[0] = i
+    for o in range(chosen.shape[0]):
+        a = g.valid[p, small[chosen[o]]]
+        copy(g.asked[p, a], codes[o])
+        probability[o] = g.probability[p, a]
+    return int(chosen.shape[0])
+
+
+@compiled
 def choose_options(
     t: Tables,
     g: Guides,
-    N: int,
     codes: NDArray[np.int32],  # [P, N, F] written
     n: NDArray[np.int64],  # [P] written
     probability: NDArray[np.float64],  # [P, N] written
 ) -> None:
-    """Choose each person's options from the smallest accepted changes: by coverage gain, then by exact swaps.
-
-    If none of them is open to any sample, the nearest is chosen: a way that nobody was drawn to like is still a way.
-    """
+    """Choose everybody's options."""
     for p in range(codes.shape[0]):
-        pool = np.empty((g.n_valid[p], codes.shape[2]), np.int32)
-        for i in range(pool.shape[0]):
-            copy(g.asked[p, g.valid[p, i]], pool[i])
-        small = smallest_changes(t, p, pool)
-        costs = np.empty((small.shape[0], g.lowest.shape[1]))
-        for i in range(small.shape[0]):
-            objective_costs(t, p, pool[small[i]], costs[i])
-        chosen = choose_from_pool(costs, t.weights[p], N, top_of(t), g.parts.swaps)
-        if chosen.shape[0] == 0 and small.shape[0] > 0:
-            chosen = np.zeros(1, np.int64)
-            for i in range(1, small.shape[0]):
-                if _steps(t, p, pool[small[i]]) < _steps(t, p, pool[small[chosen[0]]]):
-                    chosen[0] = i
-        n[p] = chosen.shape[0]
-        for o in range(chosen.shape[0]):
-            a = g.valid[p, small[chosen[o]]]
-            copy(g.asked[p, a], codes[p, o])
-            probability[p, o] = g.probability[p, a]
+        n[p] = choose_for(t, g, p, codes[p], probability[p])

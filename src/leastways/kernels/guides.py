@@ -19,6 +19,7 @@ class Parts(NamedTuple):
     surrogate: bool  # guess what the model would say, and solve on the guess
     steps: bool  # around accepted states, and exploration, beside what the guess proposes
     gains: bool  # ask first where an answer would lower the objective most; else where a yes is likeliest
+    easing: bool  # ask in the end whether smaller changes would do
     swaps: bool  # choose the options greedily and then by exact swaps; else greedily alone
 
 

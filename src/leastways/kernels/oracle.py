@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
-from leastways.kernels.best_first import GROWTH, Heaps, Ladders, Ranks, Searches, show, take
-from leastways.kernels.compiled import compiled
+from leastways.kernels.best_first import GROWTH, Heaps, Scratch, show, take
+from leastways.kernels.compiled import compiled, lean
+from leastways.kernels.ladders import Ladders, Searches
 from leastways.kernels.random import keyed
 from leastways.kernels.rules import RuleTables, meets_rules
 from leastways.kernels.tables import Tables, row_of
 
 RUNNING, BLOCKED, DONE = 0, 1, 2
+SKIPS_EACH = 20  # states that a search may skip, further, for each that breaks no rule
 
 
 class Book(NamedTuple):
@@ -33,10 +35,11 @@ class Book(NamedTuple):
 class Standing(NamedTuple):
     """How far each search is."""
 
-    state: NDArray[np.int64]  # [S] running, blocked by the limit, or done
+    state: NDArray[np.int64]  # [S] running, blocked by a limit, or done
     floor: NDArray[np.float64]  # [S] nothing unanswered was cheaper when the last round began
     cost: NDArray[np.float64]  # [S] of the cheapest accepted state known, infinite if none
     codes: NDArray[np.int32]  # [S, F] that state
+    skips: NDArray[np.int64]  # [S] states breaking a rule that may still be skipped
     left: NDArray[np.int64]  # [P] rows that may still be asked about
     round: NDArray[np.int64]  # [P] ... in this round
     turn: NDArray[np.int64]  # [P] which of a person's searches begins
@@ -63,7 +66,7 @@ def slot_costs(
                     costs[p * M + m, v] = t.cells[row, m] if inside else np.inf
 
 
-@compiled
+@lean
 def _place(book: Book, p: int, codes: NDArray[np.int32]) -> int:
     """Return where in the hash table this state of person p is, or the empty place where it belongs."""
     key = keyed(np.uint64(p), codes.shape[0])
@@ -89,7 +92,7 @@ def refill(book: Book, n: int) -> None:
         book.slots[_place(book, book.people[row], book.codes[row])] = row
 
 
-@compiled
+@lean
 def _step(
     q: Searches,
     rules: RuleTables,
@@ -101,7 +104,7 @@ def _step(
     quota: int,  # states without an answer, at most
     most_cost: float,
     rows: int,
-    ranks: Ranks,  # [K] scratch
+    scratch: Scratch,
     codes: NDArray[np.int32],  # [F] scratch
 ) -> int:
     """Take search s as far as it can go without answers; returns the rows now in the book."""
@@ -121,12 +124,14 @@ def _step(
         permitted = meets_rules(rules, q.offsets, p, start, codes)
         place = _place(book, p, codes) if permitted and looks else -1
         known = place >= 0 and book.slots[place] >= 0
-        if permitted and not known and standing.left[p] == 0:
+        asks = permitted and not known
+        if (asks and standing.left[p] == 0) or (not permitted and standing.skips[s] == 0):
             standing.state[s] = BLOCKED
             return rows
-        if permitted and not known and standing.round[p] == 0:
+        if asks and standing.round[p] == 0:
             return rows  # the round is over for this person
-        take(ladders, heaps, s, ranks, most_cost, standing.cost[s], rules.max_changes)
+        take(q, rules, ladders, heaps, s, scratch, most_cost, standing.cost[s])
+        standing.skips[s] += SKIPS_EACH if permitted else -1
         if not permitted:
             continue
         if known:  # an accepted one was noted when it was told
@@ -163,7 +168,9 @@ def ask_states(
     How far a person's searches come does not depend on who else is there. Where a round is too small for all of them,
     those that came last begin the next.
     """
-    ranks, codes = np.empty(heaps.ranks.shape[1], heaps.ranks.dtype), np.empty(q.start.shape[1], np.int32)
+    F = q.start.shape[1]
+    codes, ahead, taken = np.empty(F, np.int32), np.empty(F, np.int32), np.empty(F, np.bool_)
+    scratch = Scratch(np.empty(heaps.ranks.shape[1], heaps.ranks.dtype), ahead, taken)
     for p in range(q.start.shape[0]):
         if not has_room[p]:
             continue
@@ -176,7 +183,7 @@ def ask_states(
                 continue
             standing.floor[s] = heaps.cost[heaps.begin[s]] if heaps.n[s] > 0 else np.inf
             had = standing.round[p]
-            rows = _step(q, rules, ladders, heaps, book, standing, s, share[p], most_cost, rows, ranks, codes)
+            rows = _step(q, rules, ladders, heaps, book, standing, s, share[p], most_cost, rows, scratch, codes)
             if had > 0 and standing.round[p] == 0:
                 standing.turn[p] = s - first
     return rows

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.kernels.guides import Guides
 from leastways.kernels.random import EDGES, RATIOS
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import TIE, Tables
@@ -162,7 +163,7 @@ def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
 
 def bounded(costs: Numbers, ceiling: float) -> Numbers:
     """Twin of `bounded`, on arrays."""
-    above = np.array([1.0 if math.isinf(c) else (c - ceiling) / 1024 for c in costs])
+    above = np.array([1.0 if math.isinf(c) else 1.0 - 1.0 / (1.0 + max(c - ceiling, 0.0)) for c in costs])
     return np.where(costs <= ceiling, costs, ceiling + TIE * above)
 
 
@@ -272,3 +273,28 @@ def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> d
         "emc": float((weights * lowest)[reached].sum() / weights[reached].sum()) if reached.any() else np.nan,
         "satisfied": float(weights[reached & (lowest < below)].sum()),
     }
+
+
+def smaller_code(t: Tables, g: Guides, p: int, option: NDArray[np.int32], f: int, guess: float, halve: bool) -> int:
+    """Twin of `smaller_code`, by listing what is between."""
+    own, far = int(t.start[p, f]), int(option[f])
+    sign = 1 if far > own else -1
+    refused = {own: guess}
+    accepted = 0.0
+    for codes, odds in zip(g.asked[p, : g.n_asked[p]], g.odds[p], strict=False):
+        if (np.delete(codes, f) == np.delete(option, f)).all():
+            if codes[f] == far:
+                accepted = float(odds)
+            elif codes[f] in range(own, far, sign) and odds < 0:
+                refused[int(codes[f])] = float(odds)
+    near = max(refused, key=lambda code: sign * code)
+    between = range(near + sign, far, sign)
+    if not between:
+        return -1
+    at = (near + far) // 2
+    if not halve and refused[near] < 0:
+        levels = t.levels[p, t.offsets[f] :]
+        share = refused[near] / (refused[near] - accepted)
+        aim = levels[near] + (levels[far] - levels[near]) * share
+        at = next((code for code in between if sign * (levels[code] - aim) >= 0), between[-1])
+    return next((code for code in range(at, far, sign) if t.allowed[p, t.offsets[f] + code]), -1)

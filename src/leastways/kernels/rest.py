@@ -5,11 +5,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import compiled
+from leastways.kernels.compiled import compiled, lean
 from leastways.kernels.guides import Guides, is_new, state_hash
 from leastways.kernels.propose import same_state
 from leastways.kernels.rules import RuleTables, meets_rules
 from leastways.kernels.tables import Tables, may_gain
+
+
+@lean
+def _turn(place: NDArray[np.int64], n_choices: NDArray[np.int32]) -> bool:
+    """Go on to the next state as the wheels of a counter do, [F]; False where that is the first one again."""
+    for f in range(place.shape[0]):
+        place[f] += 1
+        if place[f] < n_choices[f]:
+            return True
+        place[f] = 0
+    return False
+
+
+@compiled
+def count_states(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V] each feature's permitted codes, packed at its offset
+    n_choices: NDArray[np.int32],  # [P, F]
+    p: int,
+) -> int:
+    """Return how many states a person can reach within the rules, by looking at all there are without them."""
+    F = t.start.shape[1]
+    place, codes = np.zeros(F, np.int64), np.empty(F, np.int32)
+    n, more = 0, True
+    while more:
+        for f in range(F):
+            codes[f] = choices[p, t.offsets[f] + place[f]]
+        if not same_state(codes, t.start[p]) and meets_rules(rules, t.offsets, p, t.start[p], codes):
+            n += 1
+        more = _turn(place, n_choices[p])
+    return n
 
 
 @compiled
@@ -31,15 +63,9 @@ def ask_rest(
     place = np.zeros(F, np.int64)
     n = 0
     for p in who:
-        turned = 0
-        while turned < F:  # as the wheels of a counter; all features with one value only: nothing to turn
-            turned = 0
-            while turned < F:
-                place[turned] += 1
-                if place[turned] < n_choices[p, turned]:
-                    break
-                place[turned] = 0
-                turned += 1
+        more = True
+        while more:
+            more = _turn(place, n_choices[p])
             for f in range(F):
                 codes[n, f] = choices[p, t.offsets[f] + place[f]]
             fits = not same_state(codes[n], t.start[p]) and meets_rules(rules, t.offsets, p, t.start[p], codes[n])

@@ -20,7 +20,6 @@ from leastways.kernels.random import below, exponential, keyed, uniform
 # A feature with score 1 is free by the paper's formula. Its cells hold this share of the unscaled cost instead, so that
 # of two free moves the smaller wins; `charged` takes it out of every figure that is reported.
 TIE = 1e-6
-_RAMP = 1.0 / 1024  # no finite cost reaches the top of the objective's scale: a changed feature costs at most 1
 
 
 class Tables(NamedTuple):
@@ -174,9 +173,9 @@ def bounded(cost: float, ceiling: float) -> float:
     """Put a cost on the objective's scale: up to the ceiling as it is, beyond it barely rising, infinity at the top.
 
     So an unreached sample counts as `uncovered_cost`, adding an option never raises EMC, and a reachable option above
-    the ceiling still counts for more than none.
+    the ceiling still counts for more than none, the cheaper the more.
     """
-    return min(cost, ceiling) + TIE * min(max(cost - ceiling, 0.0) * _RAMP, 1.0)
+    return min(cost, ceiling) + TIE * (1.0 - 1.0 / (1.0 + max(cost - ceiling, 0.0)))
 
 
 @lean

@@ -45,8 +45,8 @@ class OracleResult:
         The person's label; None for a mapping, which has none.
     status
         `exact`: `cost` is the least there is, and `state` has it. `none_exists`: the model accepts no state that this
-        person may reach. `bounded`: the limit on rows or on cost came first; whatever is accepted costs at least
-        `bound`. `already_positive`: nothing needs to change.
+        person may reach. `bounded`: the limit on rows or on cost came first, or too many states broke a rule; whatever
+        is accepted costs at least `bound`. `already_positive`: nothing needs to change.
     cost
         The least cost, infinite if none is known.
     bound
@@ -91,7 +91,8 @@ def oracle(
     """Find the cheapest state that the model accepts, for one person whose costs are known: exactly, or a bound.
 
     States are asked about in order of cost, many to a call, so the first accepted one is the cheapest, whatever the
-    model is. Directions and rules of the schema hold; states that break one are skipped without asking.
+    model is. Directions and rules of the schema hold; states that break one are skipped without asking. Where too many
+    have to be skipped (200,000, and 20 for each that breaks none), the search ends with the bound proven so far.
 
     Parameters
     ----------

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from leastways.errors import SettingError
 from leastways.kernels.choice import choose_options
+from leastways.kernels.easing import ask_easier
 from leastways.kernels.guided import ask_guided, tell_guided
 from leastways.kernels.guides import Guides, Parts, Scratch, enter_seen
 from leastways.kernels.knapsack import Items
-from leastways.kernels.rest import ask_rest
+from leastways.kernels.rest import ask_rest, count_states
 from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
@@ -20,8 +21,12 @@ from leastways.rng import stream
 from leastways.search.base import Account, Chosen, Problem, Questions, check_choice, register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
+_EASING_ROUNDS = 2  # the last ones: they ask whether smaller changes would do
+_FIRST_ROWS = 100  # so many go to the search in any case: few rows find more if they look for other ways
 _LARGEST_ROUND = 100
 _WINDOW = 256  # a round makes and ranks candidates for so many of the samples; the answers count on all
+_MOST_COUNTED = 2**20  # states that are looked at to count those within the rules, for who has no option so far
+_MOST_COUNTED_FOR_MORE = 2**14  # the same for who has one
 _CANDIDATES = 4  # made per question asked
 _FIRST_DOUBT = 0.7  # how far a guess is taken to be off before any was checked, in log-odds
 
@@ -32,14 +37,15 @@ class Guided:
 
     Costs are known without asking the model. Each round proposes states for badly served cost samples: half are the
     cheapest that a surrogate of the model would accept (a multiple-choice knapsack), half are moves around accepted
-    states. It asks about those with the largest expected gain, and learns from the answers. The options are chosen
-    last, from all accepted states. No state is asked about twice, and none that, noise apart, could not help.
+    states. It asks about those with the largest expected gain, and learns from the answers. The last rounds ask whether
+    smaller changes would do. The options are chosen last, from all accepted states. No state is asked about twice, and
+    none that, noise apart, could not help.
 
     Parameters
     ----------
     without
-        Parts to switch off, to measure what each is worth: "first_moves", "aim", "surrogate", "steps", "gains" or
-        "swaps".
+        Parts to switch off, to measure what each is worth: "first_moves", "aim", "surrogate", "steps", "gains",
+        "easing" or "swaps".
     """
 
     without: tuple[str, ...] = ()
@@ -76,8 +82,14 @@ class GuidedRun:
         t = problem.samples.tables
         P, F, M, B = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.budget
         V = t.allowed.shape[1]
+        # What each person can reach, at first with rules aside: their own value of each feature is among the choices.
+        self.states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1
+        rows = int(min(B, self.states.max(initial=1.0) + (0 if problem.first is None else len(problem.first.people))))
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
         self.most_rounds = max(_CALLS, -(-B // self.round))
+        first_rounds = min(-(-_FIRST_ROWS // self.round), self.most_rounds)
+        self.search_rounds = max(self.most_rounds - (_EASING_ROUNDS if parts.easing else 0), first_rounds)
+        self.easings, self.eased = np.zeros(P, np.int64), np.zeros(P, np.bool_)  # rounds of it, and who is done
         columns = np.zeros(F + 1, np.int64)
         D = columns_of(t, columns)
         self.net = nothing_shared(F) if problem.shared is None else problem.shared
@@ -93,13 +105,13 @@ class GuidedRun:
             window=np.zeros(P, np.int64),
             now=np.array([log_odds(x, problem.threshold) for x in problem.present]),
             n_asked=np.zeros(P, np.int64),
-            asked=np.zeros((P, B, F), np.int32),
-            odds=np.zeros((P, B)),
-            told=np.zeros((P, B)),
-            probability=np.zeros((P, B)),
+            asked=np.zeros((P, rows, F), np.int32),
+            odds=np.zeros((P, rows)),
+            told=np.zeros((P, rows)),
+            probability=np.zeros((P, rows)),
             n_valid=np.zeros(P, np.int64),
-            valid=np.zeros((P, B), np.int32),
-            seen=np.zeros((P, _power_of_two(2 * B + 64)), np.uint64),
+            valid=np.zeros((P, rows), np.int32),
+            seen=np.zeros((P, _power_of_two(2 * rows + 64)), np.uint64),
             lowest=np.full((P, M), top_of(t)),
             columns=columns,
             normal=np.zeros((P, D, D)),
@@ -127,15 +139,14 @@ class GuidedRun:
             hidden=np.empty(H),
         )
         self.items = Items.room(F, V)
-        # What each person can reach, rules aside: their own value of each feature is among the choices.
-        self.states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1
-        self.rest_asked, self.all_told = np.zeros((2, P), np.bool_)
+        self.rest_asked, self.all_told, self.counted = np.zeros((3, P), np.bool_)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Ask about the states of an earlier plan, then about those with the largest expected gain."""
         if self.first is not None and len(self.first.people):
             return self._ask_first(self.first, left)
-        going = self.guides.alive & (self.guides.rounds < self.most_rounds)
+        most = np.where(self.guides.n_valid > 0, self.search_rounds, self.most_rounds)
+        going = self.guides.alive & (self.guides.rounds < most)
         quota = np.where(going, np.minimum(left, self.round), 0)
         rows = int(quota.sum())
         people, codes = np.empty(rows, np.int64), np.empty((rows, self.guides.asked.shape[2]), np.int32)
@@ -152,27 +163,49 @@ class GuidedRun:
             people,
             codes,
         )
-        return self._with_rest(Questions(people[:n], codes[:n]), left)
+        return self._with_rest(self._with_easier(Questions(people[:n], codes[:n]), left), left)
+
+    def _with_easier(self, questions: Questions, left: NDArray[np.int64]) -> Questions:
+        """Add smaller changes than those of the options found, for those whose search is at its end."""
+        g = self.guides
+        who = (np.bincount(questions.people, minlength=len(left)) == 0) & (g.n_valid > 0) & ~self.eased
+        quota = np.where(who & (g.rounds + self.easings < self.most_rounds), np.minimum(left, self.round), 0)
+        if not quota.any() or not g.parts.easing:
+            return questions
+        t, rules, N = self.problem.samples.tables, self.problem.samples.rules, self.problem.n_options
+        people, codes = np.empty(quota.sum(), np.int64), np.empty((quota.sum(), t.start.shape[1]), np.int32)
+        n = ask_easier(t, rules, g, N, quota, self.easings % 2 == 0, people, codes)
+        self.easings[quota > 0] += 1
+        self.eased[np.setdiff1d(np.flatnonzero(quota), people[:n])] = True  # for good, whoever else goes on
+        return _merged(questions, Questions(people[:n], codes[:n]))
 
     def _with_rest(self, questions: Questions, left: NDArray[np.int64]) -> Questions:
         """Add all other states that could help those who have no more questions, where what is left suffices for all.
 
         Then "nothing was found" means that there is nothing, and nothing that was found is worse than need be.
         """
-        at_end = np.bincount(questions.people, minlength=len(left)) == 0
-        few = self.states - self.guides.n_asked <= left
-        who = np.flatnonzero(at_end & few & (left > 0) & ~self.rest_asked)
+        at_end = (np.bincount(questions.people, minlength=len(left)) == 0) & (left > 0) & ~self.rest_asked
+        self._count_within_rules(at_end & (self.states - self.guides.n_asked > left))
+        who = np.flatnonzero(at_end & (self.states - self.guides.n_asked <= left))
         if not len(who):
             return questions
         self.rest_asked[who] = True
         t, rules = self.problem.samples.tables, self.problem.samples.rules
-        rows = int(left[who].sum())
+        rows = int(np.minimum(left[who], self.states[who]).sum())
         people, codes = np.empty(rows, np.int64), np.empty((rows + 1, t.start.shape[1]), np.int32)
         n = ask_rest(t, rules, self.guides, *self.moves, who, people, codes)
         self.all_told[np.setdiff1d(who, people[:n])] = True  # all there was had been asked
-        people, codes = np.append(questions.people, people[:n]), np.concatenate([questions.codes, codes[:n]])
-        order = np.argsort(people, kind="stable")  # rows of one person stand together
-        return Questions(people[order], codes[order])
+        return _merged(questions, Questions(people[:n], codes[:n]))
+
+    def _count_within_rules(self, who: NDArray[np.bool_]) -> None:
+        """Count the states that the rules leave these people, where looking at all of them does not take long."""
+        rules = self.problem.samples.rules
+        if not (len(rules.literal) or len(rules.link_feature) or rules.max_changes < len(rules.literal.T)):
+            return
+        most = np.where(self.guides.n_valid == 0, _MOST_COUNTED, _MOST_COUNTED_FOR_MORE)
+        for p in np.flatnonzero(who & ~self.counted & (self.states <= most)):
+            self.states[p] = count_states(self.problem.samples.tables, rules, *self.moves, int(p))
+            self.counted[p] = True
 
     def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
         self.first = None
@@ -202,6 +235,7 @@ class GuidedRun:
     def account(self) -> Account:
         """Say why those got nothing who would not get more with a larger budget either."""
         g, P = self.guides, self.problem.n_people
+        self._count_within_rules((g.n_valid == 0) & (g.n_asked >= self.problem.budget))
         refused_all = self.all_told | (g.n_asked >= self.states)
         reasons = {}
         for p in np.flatnonzero((refused_all | ~g.alive) & (g.n_valid == 0)):
@@ -217,10 +251,16 @@ class GuidedRun:
     def chosen(self) -> Chosen:
         """Choose each person's options from everything accepted so far."""
         P, _, F = self.guides.asked.shape
-        N = self.problem.n_options
-        out = Chosen.none(P, N, F)
-        choose_options(self.problem.samples.tables, self.guides, N, *out)
+        out = Chosen.none(P, self.problem.n_options, F)
+        choose_options(self.problem.samples.tables, self.guides, *out)
         return out
+
+
+def _merged(some: Questions, others: Questions) -> Questions:
+    """Return questions of both kinds, rows of one person together."""
+    people, codes = np.append(some.people, others.people), np.concatenate([some.codes, others.codes])
+    order = np.argsort(people, kind="stable")
+    return Questions(people[order], codes[order])
 
 
 def _power_of_two(least: int) -> int:

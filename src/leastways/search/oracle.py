@@ -4,6 +4,10 @@ Best-first over the grid: states are asked about in order of cost until one is a
 whatever the model is, so the answer is exact; at a limit, the cost reached is a proven bound. No exact method can ask
 about less, but for what shares the last call with the answer: any cheaper state could have been accepted.
 
+States that break a rule are skipped, and cost no row. What it takes to mend the rule is added to their cost first, so
+that nobody whose present state breaks one has to wait for the whole grid; but rules that each could be mended, and not
+all together, may leave too much to skip. So there is a limit on that as well.
+
 All searches advance together, so each round is one model call.
 """
 
@@ -17,16 +21,8 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.kernels.best_first import (
-    GROWTH,
-    Heaps,
-    Ladders,
-    Ranks,
-    Searches,
-    build_ladders,
-    first_states,
-    move_heaps,
-)
+from leastways.kernels.best_first import GROWTH, Heaps, first_states, move_heaps
+from leastways.kernels.ladders import Ladders, Ranks, Searches, build_ladders
 from leastways.kernels.oracle import (
     BLOCKED,
     DONE,
@@ -44,6 +40,7 @@ from leastways.search.loop import Judge
 
 MOST_STATES = 8_000_000  # kept in heaps together, about 40 bytes each
 PEOPLE_TOGETHER = 64  # people per run that keep a call to some 260,000 rows
+MOST_SKIPPED = 200_000  # states breaking a rule that a search may skip, besides SKIPS_EACH for each that breaks none
 MOST_ROWS = 4096  # per person in one call
 _FIRST_ROWS = 32  # per person: cheap answers are common
 _FACTOR = 1.5  # by which a search's share of a round grows; what is asked too much is at most this much
@@ -146,6 +143,7 @@ class _Run:
             np.zeros(S),
             np.full(S, np.inf),
             np.zeros((S, F), np.int32),
+            np.full(S, MOST_SKIPPED, np.int64),
             np.full(P, self.most_queries, np.int64),
             np.zeros(P, np.int64),
             np.zeros(P, np.int64),
@@ -165,7 +163,7 @@ class _Run:
     def begin(self) -> None:
         """Put the first state of every search on its heap."""
         self.heaps = self._heaps(np.ones(len(self.closed), np.int64))
-        first_states(self.ladders, self.heaps, self.most_cost, self.standing.cost)
+        first_states(self.q, self.rules, self.ladders, self.heaps, self.most_cost, self.standing.cost)
         self._close()
 
     @property
