@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import leastways as lw
+from leastways.cli.screen import this_program
 from tests.cli.bank import document, run
 
 FEW = ["--people", "6", "--budget", "80", "--options", "3"]
@@ -28,6 +31,34 @@ def test_shows_plans_and_writes_files(tmp_path: Path) -> None:
     assert run("demo", *FEW, "--out", tmp_path / "demo").exit_code == 0  # a second time, over the first
     assert (tmp_path / "demo" / "plans.json").read_text() == first
     assert sorted(p.name for p in (tmp_path / "demo").iterdir()) == ["plans.json", "report.html"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "on_path", "typed"),
+    [
+        (".venv/bin/leastways", None, ".venv/bin/leastways"),
+        (".venv/bin/leastways", "/usr/bin/leastways", ".venv/bin/leastways"),
+        ("/here/bin/leastways", "/here/bin/leastways", "leastways"),
+        ("my envs/leastways.exe", None, "'my envs/leastways.exe'"),
+        ("/src/leastways/__main__.py", None, "/here/bin/python -m leastways"),
+        ("/src/leastways/__main__.py", "/here/bin/python", "python -m leastways"),
+    ],
+)
+def test_the_program_as_it_can_be_called_again(
+    monkeypatch: pytest.MonkeyPatch, argv: str, on_path: str | None, typed: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", [argv, "demo"])
+    monkeypatch.setattr(sys, "executable", "/here/bin/python")
+    monkeypatch.setattr("shutil.which", lambda name: on_path)
+    assert this_program() == typed
+
+
+def test_the_next_step_works_as_it_is_printed(tmp_path: Path) -> None:
+    said = run("demo", *FEW, "--out", tmp_path / "a folder").stdout
+    command = shlex.split(said[said.index("Next:") :].splitlines()[0].removeprefix("Next:"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Option 1" in done.stdout
 
 
 def test_as_json_and_by_default_into_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

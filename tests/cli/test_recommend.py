@@ -44,6 +44,28 @@ def test_certificates_go_into_the_file_and_can_be_read(bank: Path, tmp_path: Pat
     assert said["certificate"]["bound"] == certificates["bound"].iloc[0]
 
 
+@pytest.mark.parametrize("name", ["plans.csv", "plans.parquet"])
+def test_certificates_are_not_proven_to_be_lost(bank: Path, tmp_path: Path, name: str) -> None:
+    result = recommend(bank, tmp_path / name, "--certify")
+    assert result.exit_code == 2
+    assert "--certify does not go with --out" in result.stderr
+    assert "a .json file, or add --report FILE.html" in result.stderr
+    assert not list(tmp_path.iterdir())
+    assert recommend(bank, tmp_path / name, "--certify", "--report", tmp_path / "r.html").exit_code == 0
+    assert "No set of options could cost less than" in (tmp_path / "r.html").read_text()
+
+
+def test_a_schema_that_nobody_edited(bank: Path, tmp_path: Path) -> None:
+    run("schema", "infer", bank / "train.csv", "-t", "approved", "-o", tmp_path / "raw.yaml")
+    said = "raw.yaml' every feature may move either way, as `leastways schema infer` leaves it. Edit it: age, sex"
+    result = recommend(bank, tmp_path / "p.json", "--json", schema=str(tmp_path / "raw.yaml"))
+    assert said in result.stderr
+    assert document(result)["summary"]["statuses"] == {"found": 12}
+    for more in ([], ["--editable", "hours-week"]):
+        files = {"schema": str(tmp_path / "raw.yaml")} if more else {}
+        assert "either way" not in recommend(bank, tmp_path / "p.json", "--force", *more, **files).stderr
+
+
 @pytest.mark.parametrize("command", ["recommend", "demo"])
 def test_defaults_are_those_of_the_library(command: str) -> None:
     """What is not said on the command line is as in Python; the demo keeps its own sizes."""
@@ -89,9 +111,9 @@ def test_a_time_limit_keeps_what_was_found(bank: Path, tmp_path: Path, monkeypat
 
 
 def test_distill(bank: Path, tmp_path: Path) -> None:
-    said = document(recommend(bank, tmp_path / "plans.json", "--distill", 300, "--budget", 12, "--json"))
+    said = document(recommend(bank, tmp_path / "plans.json", "--distill", 300, "--budget", 60, "--json"))
     assert said["settings"]["distill_rows"] <= 300
-    assert said["settings"]["budget"] == 12
+    assert said["settings"]["budget"] == 60
     assert said["summary"]["statuses"] == {"found": 12}
     plain = document(recommend(bank, tmp_path / "plain.json", "--json"))
     assert "distill_rows" not in plain["settings"]
@@ -222,7 +244,18 @@ def test_a_cutoff_of_the_model_is_named_as_an_option(bank: Path, tmp_path: Path)
 def test_a_target_the_model_does_not_have(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "p.json", "--target", "approved", model="model.skops")
     assert result.exit_code == 2
-    assert "target='approved' is not a class" in result.stderr
+    assert "Error: --target 'approved' is not a class of" in result.stderr
+    assert (
+        "its classes are 0, 1. It is the label of the wanted answer, 1 if left out, and not the name" in result.stderr
+    )
+
+
+def test_a_model_without_the_default_label(bank: Path, tmp_path: Path) -> None:
+    result = recommend(bank, tmp_path / "p.json", model="bank_rule:words")
+    assert result.exit_code == 2
+    assert "--target '1'" in result.stderr or "--target 1" in result.stderr
+    assert "'no'" in result.stderr
+    assert "the label of the wanted answer, 1 if left out" in result.stderr
 
 
 def test_bad_rows_do_not_stop_the_others(bank: Path, tmp_path: Path) -> None:
@@ -233,7 +266,8 @@ def test_bad_rows_do_not_stop_the_others(bank: Path, tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "odd.csv", index=False)
     result = recommend(bank, tmp_path / "p.json", "--index", "id", people=str(tmp_path / "odd.csv"))
     assert result.exit_code == 4
-    assert "3 row(s) could not be used" in result.stderr
+    first = pd.read_csv(bank / "people.csv")["id"].tolist()[0]
+    assert f"3 row(s) could not be used. The first is person {first!r}: column 'age': 'old'" in result.stderr
     summary = lw.RecoursePlans.from_json(tmp_path / "p.json").summary
     assert (summary["status"] == "invalid_input").tolist() == [True] * 3 + [False] * 9
     assert "'old' is not a number" in summary["reason"].iloc[0]

@@ -146,6 +146,10 @@ def test_what_does_not_go_together(bank: Path, tmp_path: Path) -> None:
         result = recommend(bank, tmp_path / "plans", *more)
         assert result.exit_code == 2
         assert f"{more[0]} does not go with" in result.stderr
+        wanted = (
+            "a .json file, or any file with --report." if more == ["--certify"] else "a .json, .csv or .parquet file."
+        )
+        assert f"Give --out {wanted}" in result.stderr
     for more in (["--resume"], ["--workers", 2], ["--cluster", "tcp://x:1"], ["--dedup"], ["--log", "l"]):
         result = recommend(bank, tmp_path / "plans.json", *more)
         assert result.exit_code == 2

@@ -127,3 +127,22 @@ def test_how_to_keep_options_short(bank: Path, tmp_path: Path) -> None:
     line = said[said.index("`rules") + 1 : said.rindex("`")]
     out.write_text(out.read_text().replace("rules: []", line))
     assert Schema.from_yaml(out).rules == (AtMost(3),)
+
+
+def test_columns_that_look_as_if_something_else_was_meant(tmp_path: Path) -> None:
+    file, out = tmp_path / "t.csv", tmp_path / "s.yaml"
+    file.write_text('city,use,yes\nParis,35%,0\nPARIS,"1.200,50",1\n')
+    result = run("schema", "infer", file, "-t", "yes", "-o", out)
+    assert result.exit_code == 0
+    assert "Note: column 'city' holds texts that differ only by case or blanks" in result.stderr
+    assert "Note: column 'use' looks like numbers written as text, such as '1.200,50'" in result.stderr
+    assert "Note" not in result.stdout
+    said = document(run("schema", "infer", file, "-t", "yes", "-o", out, "--force", "--json"))["warnings"]
+    assert [text.partition(" ")[0] for text in said] == ["column", "column"]
+
+
+def test_many_numbers_written_as_text(tmp_path: Path) -> None:
+    pd.DataFrame({"pay": [f"€{n},500" for n in range(1, 250)], "yes": 1}).to_csv(tmp_path / "t.csv", index=False)
+    result = run("schema", "infer", tmp_path / "t.csv", "-t", "yes", "-o", tmp_path / "s.yaml")
+    assert result.exit_code == 2
+    assert "it looks like numbers written as text, such as '€100,500'" in result.stderr

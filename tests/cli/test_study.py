@@ -141,6 +141,10 @@ def test_in_the_wrong_order(folder: Path, tmp_path: Path) -> None:
     [
         (",yes,", ",perhaps,", "answer 'perhaps' is not of this study"),
         ("item-1,", "item-9,", "item 'item-9'"),
+        (",preferred,,", ",preferred,,x", "answer 'x"),
+        (",preferred,", ",liked,", "question 'liked'"),
+        (",reasonable,", ",reasonable,x", "about 'x"),
+        ("\nannotator-1,", "\nannotator-9,", "annotator 'annotator-9'"),
         ("annotator,", "who,", "other columns"),
     ],
 )
@@ -154,8 +158,12 @@ def test_a_table_edited_by_hand(folder: Path, tmp_path: Path, old: str, new: str
     result = run("study", "analyse", study.folder)
     assert result.exit_code == 2
     assert match in result.stderr
-    table.write_text(text + text.splitlines()[-1] + "\n")
-    assert "holds an answer twice" in run("study", "analyse", study.folder).stderr
+    last = text.splitlines()[-1]
+    other = last.replace(",yes,", ",no,") if ",yes," in last else last.replace(",no,", ",yes,")
+    assert other != last
+    for again in (last, other):
+        table.write_text(f"{text}{again}\n")
+        assert "holds an answer twice" in run("study", "analyse", study.folder).stderr
 
 
 def test_plans_of_others(folder: Path, tmp_path: Path) -> None:

@@ -85,3 +85,18 @@ def test_ranges() -> None:
         preferences(SCHEMA, (), (), None, ["hours=20:many"])
     with pytest.raises(PreferenceError, match="Did you mean 'hours'"):
         preferences(SCHEMA, (), (), None, ["hour=20:30"])
+
+
+def test_an_example_is_of_a_number_where_nothing_else_is_meant() -> None:
+    table = Schema.infer(TRAIN[["job", "hours"]])
+    with pytest.raises(PreferenceError, match=r"'20:50': write FEATURE=VALUE, such as hours=20:60\."):
+        preferences(table, (), (), None, ["20:50"])
+    with pytest.raises(PreferenceError, match=r"such as job=x,y\."):
+        preferences(Schema.infer(TRAIN[["job"]]), (), (), None, ["20:50"])
+
+
+def test_a_feature_whose_name_holds_a_comma() -> None:
+    table = Schema.infer(pd.DataFrame({"a,b": [1, 2], "a": [1, 2], "b": [1, 2]}))
+    said = preferences(table, ["a,b"], (), None, ())
+    assert said is not None
+    assert said.editable == ["a,b"]

@@ -111,12 +111,18 @@ def test_the_index_of_a_parquet_file(tmp_path: Path) -> None:
         read_table(tmp_path / "t.parquet", index="nmae")
 
 
-def test_quotes_blank_lines_short_rows_and_a_byte_order_mark(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes('\ufeffa,b\r\n1,"x, y"\r\n\r\n2\r\n'.encode())
+@pytest.mark.parametrize("end", ["", "\r\n", "\r\n\r\n\r\n", "\r\n  \r\n\t\r\n"])
+def test_quotes_blank_lines_empty_fields_and_a_byte_order_mark(tmp_path: Path, end: str) -> None:
+    (tmp_path / "t.csv").write_bytes(f'\ufeffa,b\r\n1,"x, y"\r\n\r\n2,{end}'.encode())
     frame = read_table(tmp_path / "t.csv")
     assert frame["a"].tolist() == [1, 2]
     assert frame["b"].tolist()[0] == "x, y"
     assert frame["b"].isna().tolist() == [False, True]
+
+
+def test_a_field_of_blanks_is_a_row_where_there_is_one_column(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a\nx\n \n""\n\n')
+    assert read_table(tmp_path / "t.csv")["a"].isna().tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +131,9 @@ def test_quotes_blank_lines_short_rows_and_a_byte_order_mark(tmp_path: Path) -> 
         (b"", "is empty"),
         (b"a,b\n", "has no rows"),
         (b"a,b\n1,2,3\n", "line 2: 3 fields, but the header names 2"),
+        (b"a,b,c\n1,2,3\n4,5\n", "line 3: 2 fields, but the header names 3. The file may have been cut off there"),
+        (b"a,b,c\n1,2,3\n\n4", "line 4: 1 field, but the header names 3. .*Empty fields need their commas"),
+        (b"a,b,c\n,\n1,2,3\n", "line 2: 2 fields, but the header names 3"),
         (b"a,a\n1,2\n", "names columns twice: 'a'"),
         (b"a;b\n1;2\n", "separated by ';'"),
         (b"a,b\n\xff\xfe,1\n", "not UTF-8"),

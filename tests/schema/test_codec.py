@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from leastways.schema import Feature, Schema
-from leastways.schema.codec import levels_of, slots_used
-from tests.schema.frames import frames, people_of
+from leastways.schema.codec import category_codes, encode_relative, grid_places, levels_of, slots_used
+from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames, people_of
+
+pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
 
 @given(frames())
@@ -127,3 +129,25 @@ def test_numbers_in_a_category_may_come_in_another_type() -> None:
 def test_decode_without_people_reads_the_plain_grid() -> None:
     schema = Schema.infer(pd.DataFrame({"x": [0.5, 1.5], "y": ["a", "b"]}))
     assert_frame_equal(schema.decode(np.array([[1, 0]])), pd.DataFrame({"x": [1.5], "y": ["a"]}))
+
+
+@pytest.mark.parametrize("dtype", [object, pd.CategoricalDtype(["q", "x", "y"])])
+def test_a_missing_or_unknown_category_has_no_place(dtype: Any) -> None:
+    feature = Feature("f", "category", ("y", "x"), missing=True, dtype="object")
+    column = pd.Series(["x", None, "q", "y"], dtype=dtype)
+    assert category_codes(feature, column).tolist() == [1, -1, -1, 0]
+
+
+def test_an_option_may_leave_a_value_missing_only_where_it_is_now() -> None:
+    """The first person has a number of the grid, the second one beside it, and the third none."""
+    feature = Feature("f", "real", (0.0, 1.0, 2.0), missing=True, dtype="float64")
+    now = np.array([-1, 1, 3], np.int32), np.array([np.nan, 0.5, np.nan])
+    assert encode_relative(feature, pd.Series([np.nan] * 3), *now).tolist() == [-1, -1, 3]
+    assert encode_relative(feature, pd.Series([1.0] * 3), *now).tolist() == [1, 2, 1]
+    assert encode_relative(feature, pd.Series([0.5] * 3), *now).tolist() == [-1, 1, -1]
+
+
+def test_each_slot_is_a_point_of_the_grid() -> None:
+    """Of a grid of three: an own value in slot 1, none, one behind the last point, one before the first."""
+    at = np.array([[1], [-1], [3], [0]], np.int32)
+    assert grid_places(np.arange(4), at, 3).tolist() == [[0, 1, 1, 2], [0, 1, 2, 2], [0, 1, 2, 2], [0, 0, 1, 2]]

@@ -191,3 +191,78 @@ def test_numbers_kept_as_objects_are_not_taken_for_names(values: list[Any]) -> N
     assert Schema.infer(pd.DataFrame({"x": pd.to_numeric(column)})).features[0].numeric
     assert Schema.infer(pd.DataFrame({"x": column.astype("category")})).features[0].kind == "category"
     assert Schema.infer(pd.DataFrame({"x": pd.Series([1, "a"], dtype=object)})).features[0].kind == "category"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["35%", "40 %", "7.5%"],
+        ["€30,900", "€ 4,100", "-€5"],
+        ["1.200,50", "12,00"],
+        ["1 200", "31\u00a0000"],
+        ["0.5", ".25", "unknown", "n/a"],
+        ["12 EUR", "1'300 CHF"],
+    ],
+)
+def test_numbers_written_as_text_are_told_apart_from_categories(texts: list[str]) -> None:
+    with pytest.warns(
+        UserWarning, match=r"column 'x' looks like numbers written as text, such as .*Convert it"
+    ) as told:
+        feature = infer(texts, "str")
+    assert feature.kind == "category"
+    assert [warning.filename.endswith("test_infer.py") for warning in told] == [True]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        *(["0", "1", "-1"], ["007", "010"], ["01.5", "2.5"], ["18-25", "26-40"], ["1.2.3", "1.3.0"], ["A1", "B2"]),
+        *(
+            ["5%"],
+            ["12%", "a few"],
+            ["3 rooms", "4 rooms"],
+            ["€", "$"],
+            ["12:30", "14:00"],
+            ["Bern", "Bonn"],
+            ["", "x"],
+        ),
+    ],
+)
+def test_texts_that_are_no_numbers(texts: list[str]) -> None:
+    assert set(infer(texts, "str").values) == set(texts)
+
+
+def test_categories_made_on_purpose_may_be_numbers() -> None:
+    assert infer(["35%", "40%"], "category").values == ("35%", "40%")
+
+
+@pytest.mark.parametrize("form", ["€{},000", "{}", "{}%"])
+def test_many_numbers_written_as_text(form: str) -> None:
+    texts = [form.format(n) for n in range(1, 300)]
+    with pytest.raises(
+        SchemaError, match=r"has 299 different values; it looks like numbers .* '€?100(%|,000)?'"
+    ) as raised:
+        infer([form.format(n) for n in range(1, 300)], "str")
+    assert "free text" not in str(raised.value)
+    with pytest.raises(SchemaError, match="identifier or free text"):
+        infer([*texts, "Berlin"], "str")
+
+
+@pytest.mark.parametrize("dtype", ["str", "category"])
+def test_texts_that_differ_only_by_case_or_blanks(dtype: str) -> None:
+    texts = ["Berlin", "berlin", "Bonn", "master of  arts", "Master of arts ", "BERLIN"]
+    with pytest.warns(UserWarning, match="differ only by case") as told:
+        assert len(infer(texts, dtype).values) == 6
+    (said,) = (str(warning.message) for warning in told)
+    assert said.startswith("column 'x' holds texts that differ only by case or blanks")
+    assert "'BERLIN', 'Berlin', 'berlin'; 'Master of arts ', 'master of  arts'. An option" in said
+    assert "Bonn" not in said
+
+
+def test_only_some_pairs_are_shown() -> None:
+    with pytest.warns(UserWarning, match=r"'C', 'c'; 'D', 'd'; and 2 more\. "):
+        infer([*"abcdef", *"ABCDEF"], "str")
+
+
+def test_categories_that_do_not_occur_are_not_alike() -> None:
+    assert infer(pd.Categorical(["a", "b"], ["a", "A", "b"])).never == ("A",)

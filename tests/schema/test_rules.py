@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
 from leastways.schema.codec import grid_levels
+from leastways.schema.conditions import condition_mask
 from leastways.schema.consistency import clauses_of
 
 FEATURES = (
@@ -101,6 +102,7 @@ CONTRADICTORY: list[tuple[list[Any], dict[str, str]]] = [
     ([Linked("a", "d", 2), Linked("d", "a", 1)], {}),
     ([Linked("a", "d", 1), Linked("d", "c", 1), Linked("c", "a", 2)], {}),
     ([Linked("a", "a", 2)], {}),
+    ([Linked("a", "d", 0.5, by=0.25), Linked("d", "a", 0.75)], {}),
     ([Linked("a", "a", -1)], {}),
     ([Linked("a", "d", 1), Linked("d", "a", -1)], {}),
 ]
@@ -108,6 +110,7 @@ CONSISTENT: list[tuple[list[Any], dict[str, str]]] = [
     ([IfThen({"a": 1}, {"b": "x"}), Forbidden({"a": 1, "b": "x"})], {}),  # a is never 1, which is possible
     ([Linked("a", "d", 1), Linked("d", "a", 1)], {}),  # together, step by step
     ([Linked("a", "d", 2), Linked("d", "a", 0.5)], {}),
+    ([Linked("a", "d", 2, by=2), Linked("d", "a", 3, by=3)], {}),
     ([Linked("a", "d", 1)], {"a": "fixed", "d": "fixed"}),  # nothing moves, so nothing is demanded
     ([Linked("a", "d", 1)], {"a": "down", "d": "fixed"}),
     ([Linked("a", "d", 2), Linked("d", "a", 1)], {"a": "down", "d": "down"}),
@@ -186,3 +189,13 @@ def test_a_range_in_a_short_float_column_includes_its_ends() -> None:
     levels = {f.name: grid_levels(f)[None, :] for f in schema.features}
     (clause,) = clauses_of(schema.rules[0], schema.by_name, levels)
     assert clause["x"][0].tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("condition", "met"),
+    [((None, 0.1), [True, False, False]), ((0.7, None), [False, False, True]), ([0.1, 0.7], [True, False, True])],
+)
+def test_a_condition_speaks_of_numbers_as_the_column_holds_them(condition: Any, met: list[bool]) -> None:
+    """In a short column 0.1 is a little more than 0.1, and 0.7 a little less than 0.7."""
+    feature = Feature("x", "real", (0.1, 0.4, 0.7), dtype="float32")
+    assert condition_mask(feature, condition, grid_levels(feature)[None, :])[0].tolist() == met

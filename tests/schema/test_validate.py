@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from leastways.errors import DataError, SchemaError
 from leastways.schema import Schema
-from tests.schema.frames import frames
+from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames
+
+pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
 TRAIN = pd.DataFrame({"age": [18, 60], "debt": [0.0, 9.5], "job": ["cook", "nurse"], "y": [0, 1]})
 SCHEMA = Schema.infer(TRAIN, target="y")
@@ -49,8 +51,8 @@ def test_columns_may_come_in_any_order_with_the_target() -> None:
         ("age", 20.5, "20.5 is not a whole number; allowed: a whole number (usually 18 to 60)"),
         ("age", "20", "'20' is not a number"),
         ("age", True, "True is not a number"),
-        ("debt", np.inf, "inf is beyond what can be worked with; allowed: -9007199254740991 to 9007199254740991"),
-        ("debt", -np.inf, "-inf is beyond what can be worked with"),
+        ("debt", np.inf, "inf is not finite; allowed: a number (usually "),
+        ("debt", -np.inf, "-inf is not finite; allowed: a number"),
         ("debt", np.nan, "nan is missing"),
         ("debt", "much", "'much' is not a number"),
         ("job", "cok", "'cok' is not a known category; allowed: one of 'cook', 'nurse'. Did you mean 'cook'?"),

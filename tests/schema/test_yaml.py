@@ -11,7 +11,9 @@ from pandas.testing import assert_frame_equal
 
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Forbidden, IfThen, Linked, Schema
-from tests.schema.frames import frames, schemas
+from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames, schemas
+
+pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
 TEXT = """\
 version: 1

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from leastways.cli.audit import audit
 from leastways.cli.demo import demo
@@ -16,8 +17,24 @@ from leastways.cli.serve import serve
 from leastways.cli.service_tools import erase, keys_app, replay
 from leastways.cli.study import study_app
 
+
+class _Group(TyperGroup):
+    """The commands together. A message on a value that cannot be read shows it, whichever typer is installed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            faults = getattr(error.__cause__, "errors", None)  # newer releases check with pydantic, and leave it out
+            given = faults()[0].get("input") if callable(faults) else None
+            if given is not None:
+                error.message = f"{error.message}: {given!r}."
+            raise
+
+
 app = typer.Typer(
     name="leastways",
+    cls=_Group,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from leastways.cli.exits import errors_shown
-from leastways.cli.screen import JsonFlag, print_json, progress_bar, say, screen
+from leastways.cli.screen import JsonFlag, print_json, progress_bar, say, screen, this_program
 
 if TYPE_CHECKING:
     from leastways.cli.demo_run import DemoRun
@@ -89,7 +90,7 @@ def _show(run: DemoRun, report: Path, plans: Path) -> None:
     console.print(summary_table(run.totals, run.judged))
     say(f"Report:  {report}")
     say(f"Plans:   {plans}")
-    say(f"Next:    leastways explain {plans} --person {run.examples[0]}")
+    say(f"Next:    {this_program()} explain {shlex.quote(str(plans))} --person {run.examples[0]}")
     if not can_draw():
         console.print(Text("The report has no pictures. This brings them: pip install 'leastways[plots]'"))
 

@@ -56,7 +56,7 @@ class Many:
             if wrong:
                 raise SettingError(
                     f"{wrong[0]} does not go with --out {str(self.out)!r}, which is a folder: a run of many people is "
-                    "never overwritten, and is too large for one page. Give --out a .json, .csv or .parquet file."
+                    f"never overwritten, and is too large for one page. Give --out {self._instead(certify)}."
                 )
             return
         asked = {
@@ -74,6 +74,11 @@ class Many:
                 f"{wrong[0]} is for a folder of results; --out {str(self.out)!r} is a file. A name without an ending "
                 "is a folder."
             )
+
+    @staticmethod
+    def _instead(certify: bool) -> str:
+        """Say which files would do; what is proven has no room in a table."""
+        return "a .json file, or any file with --report" if certify else "a .json, .csv or .parquet file"
 
     def check_groups(self, train: pd.DataFrame, schema: Schema) -> None:
         """Raise now, and not after hours, where people cannot be grouped so."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leastways.costs import Preferences
     from leastways.plans import RecoursePlans
     from leastways.recourse import Recourse
+    from leastways.schema import Schema
 
 
 def recommend(
@@ -70,7 +71,7 @@ def recommend(
           --data train.csv --people refused.csv --out plans.json
       leastways recommend --model bank:pipeline --schema schema.yaml \\
           --data train.parquet --people refused.parquet --index customer \\
-          --out plans.parquet --target approved --method pcols --budget 2000
+          --out plans.parquet --target yes --method pcols --budget 2000
       leastways recommend --model model.skops --schema schema.yaml \\
           --data train.csv --people refused.csv --out plans.csv \\
           --score hours=0.7 --score savings=0.3 --range hours=20:50
@@ -101,9 +102,12 @@ def recommend(
             out, people, index, workers, cluster, resume, dedup, people_per_part, log, time_limit, tuple(audit_by or ())
         )
         many.check(report, force, certify)
+        _check_kept(out, report, certify)
         places = [] if many.wanted else _places(out, report, force, [schema, data, people, Path(model)])
         table = Schema.from_yaml(schema)
         said = preferences(table, editable or (), score or (), alpha, accepted or ())
+        if not editable:
+            _tell_of_freedom(table, schema)
         with stdout_aside():
             judge = load_model(model, trust=trust)
         train = read_training(data, table)
@@ -133,6 +137,29 @@ def recommend(
         plans = _found(recourse, crowd, said, certify)
         _write(plans, places)
         _show(plans, places, as_json)
+
+
+def _check_kept(out: Path, report: Path | None, certify: bool) -> None:
+    """Raise where bounds would be proven, which takes long, and then written nowhere."""
+    from leastways.errors import SettingError
+
+    if certify and report is None and out.suffix.lower() in (".csv", ".parquet"):
+        raise SettingError(
+            f"--certify does not go with --out {str(out)!r} alone: a table of options has no room for what is proven. "
+            "Give --out a .json file, or add --report FILE.html."
+        )
+
+
+def _tell_of_freedom(table: Schema, file: Path) -> None:
+    """Say so where nobody edited the schema: options may then ask for what no person can do."""
+    from rich.text import Text
+
+    if all(feature.direction == "any" for feature in table.features):
+        text = (
+            f"Note: in {str(file)!r} every feature may move either way, as `leastways schema infer` leaves it. Edit "
+            "it: age, sex and the like should be fixed, or may only go up."
+        )
+        notes().print(Text(text), style="yellow", soft_wrap=True)
 
 
 @stdout_aside()
@@ -168,6 +195,7 @@ def _show(plans: RecoursePlans, places: Sequence[Target], as_json: bool) -> None
     """Show what came of it, and leave with a code that says whether every row could be used."""
     from rich.text import Text
 
+    from leastways.errors import plain
     from leastways.report import Totals, summary_table
 
     totals = Totals.of(plans)
@@ -187,6 +215,7 @@ def _show(plans: RecoursePlans, places: Sequence[Target], as_json: bool) -> None
         concerned = (plans.summary["status"] == "invalid_input") | plans.summary.index.isin(plans.failed_rows["person"])
         what = [f"{unusable:,} row(s) could not be used"] if unusable else []
         what += [f"the model failed for {failed:,} person(s)"] if failed else []
-        first = plans.summary.loc[concerned, "reason"].iloc[0]
-        notes().print(Text(f"Note: {', and '.join(what)}. The first reason: {first}"), style="yellow", soft_wrap=True)
+        label, reason = next(iter(plans.summary.loc[concerned, "reason"].items()))
+        first = f"The first is person {plain(label)!r}: {reason}"
+        notes().print(Text(f"Note: {', and '.join(what)}. {first}"), style="yellow", soft_wrap=True)
         raise typer.Exit(SOME_FAILED)

@@ -79,12 +79,15 @@ Distill: TypeAlias = Annotated[
 ]
 Distribution: TypeAlias = Annotated[str, _search(help="Which costs are plausible: mix, linear or percentile.")]
 Seed: TypeAlias = Annotated[int, _search(help="Same seed, same plans.")]
-YesLabel: TypeAlias = Annotated[str, _search(help="The label that is a yes.")]
+YesLabel: TypeAlias = Annotated[
+    str, _search(help="The wanted answer, as the model labels it; not the name of a column.")
+]
 Certify: TypeAlias = Annotated[
     bool,
     _search(
         "--certify",
-        help="Also prove how far each plan can be from the best; asks about up to 20,000 more rows per person.",
+        help="Also prove how far each plan can be from the best; asks about up to 20,000 more rows per person. A .json "
+        "file and the report have room for it.",
     ),
 ]
 Threshold: TypeAlias = Annotated[float, _search(help="The lowest probability that is a yes.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import MEANINGS, errors_shown
-from leastways.cli.screen import JsonFlag, print_json, screen
+from leastways.cli.screen import JsonFlag, notes, print_json, screen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,8 @@ def infer(
 
     Data cannot say what a person may do: every direction is `any` at first.
     Edit the file, and write `fixed`, `up` or `down` where that holds.
+    Notes name columns that look as if something else was meant, such as
+    numbers written as text, or categories that differ only by case.
 
     \b
     Examples:
@@ -56,18 +59,26 @@ def infer(
           --drop branch --drop applied_on
     """
     with errors_shown(as_json):
+        from rich.text import Text
+
         from leastways.cli.writing import Target
         from leastways.datasets.tables import read_table
         from leastways.schema import Schema
 
         place = Target.check(out, (".yaml", ".yml"), force, [data])
         table = read_table(data, None, index)
-        schema = Schema.infer(table.drop(columns=_dropped(table, drop or (), target, data)), target=target)
+        table = table.drop(columns=_dropped(table, drop or (), target, data))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            schema = Schema.infer(table, target=target)
+        doubts = [str(warning.message) for warning in caught]
         place.write(schema.to_yaml)
         if as_json:
-            print_json(_as_dict(schema, out))
+            print_json(_as_dict(schema, out) | {"warnings": doubts})
         else:
             _show(schema, out)
+        for doubt in doubts:
+            notes().print(Text(f"Note: {doubt}"), style="yellow", soft_wrap=True)
 
 
 def _dropped(table: pd.DataFrame, names: Sequence[str], target: str, data: Path) -> list[str]:

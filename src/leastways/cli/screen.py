@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
@@ -42,6 +45,22 @@ def _console(stderr: bool) -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _PIPE_WIDTH
     return console
+
+
+def this_program() -> str:
+    """Return what to type to call this program again: its name where that finds it, else the path it was called by."""
+    called = sys.argv[0]
+    if Path(called).stem == "leastways":
+        return _typed(called, "leastways")
+    return f"{_typed(sys.executable or 'python', 'python')} -m leastways"
+
+
+def _typed(called: str, name: str) -> str:
+    """Return the bare name if it leads to what was called; links are not followed: each environment has its own."""
+    found = shutil.which(name)
+    if called == name or (found is not None and os.path.abspath(found) == os.path.abspath(called)):
+        return name
+    return shlex.quote(called)
 
 
 @contextmanager

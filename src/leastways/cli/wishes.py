@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
@@ -66,6 +67,8 @@ def preferences(
     """Build and check what all these people are to have in common, or return None where nothing was said."""
     if not editable and not scores and alpha is None and not ranges:
         return None
+    for text in editable:
+        _check_one(text, schema)
     said = Preferences(
         editable=list(editable) or None,
         scores=_each_once("--score", [_score(text, schema) for text in scores]) or None,
@@ -74,6 +77,14 @@ def preferences(
     )
     said.check(schema)
     return said
+
+
+def _check_one(text: str, schema: Schema) -> None:
+    """Raise where several features stand in one word: their names may hold commas, so nothing is split."""
+    parts = [part.strip() for part in text.split(",")]
+    if text not in schema.by_name and len(parts) > 1 and all(part in schema.by_name for part in parts):
+        repeated = " ".join(f"--editable {shlex.quote(part)}" for part in parts)
+        raise PreferenceError(f"--editable {text!r}: name one feature each time, and repeat the option: {repeated}.")
 
 
 def _each_once(option: str, said: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -85,7 +96,7 @@ def _each_once(option: str, said: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _score(text: str, schema: Schema) -> tuple[str, float]:
-    name, said = _split(text, schema, "--score", "0.7")
+    name, said = _split(text, schema, "--score")
     value = number(said)
     if value is None:
         raise PreferenceError(f"--score {text!r}: {said!r} is not a number.")
@@ -94,7 +105,7 @@ def _score(text: str, schema: Schema) -> tuple[str, float]:
 
 def _range(text: str, schema: Schema) -> tuple[str, Any]:
     """Read `hours=20:50` (an end may be left out) for a number, `job=office,service` for a category."""
-    name, said = _split(text, schema, "--range", "20:50")
+    name, said = _split(text, schema, "--range")
     feature = schema.by_name.get(name)
     if feature is None or feature.numeric:
         return name, _ends(text, said)
@@ -115,15 +126,28 @@ def _category(text: str, feature: Feature) -> Any:
     return text if value is None else value
 
 
-def _split(text: str, schema: Schema, option: str, example: str) -> tuple[str, str]:
+def _split(text: str, schema: Schema, option: str) -> tuple[str, str]:
     """Split FEATURE=VALUE; a feature's name may itself hold an equals sign."""
     for name in sorted(schema.names, key=len, reverse=True):
         if text.startswith(f"{name}="):
             return name, text[len(name) + 1 :]
     name, equals, said = text.partition("=")
     if not equals:
-        raise PreferenceError(f"{option} {text!r}: write FEATURE=VALUE, such as {schema.names[0]}={example}.")
+        raise PreferenceError(f"{option} {text!r}: write FEATURE=VALUE, such as {_example(text, schema, option)}.")
     return name, said
+
+
+def _example(text: str, schema: Schema, option: str) -> str:
+    """Return how it could be said of the feature that seems to be meant, or else of a number."""
+    meant = [f for f in schema.features if text.startswith(f.name)]
+    numbers = [f for f in schema.features if f.numeric]
+    feature = max(meant, key=lambda f: len(f.name)) if meant else (numbers or list(schema.features))[0]
+    if option == "--score":
+        return f"{feature.name}=0.7"
+    first, last = feature.values[0], feature.values[-1]
+    if feature.numeric:
+        return f"{feature.name}={first}:{last}"
+    return f"{feature.name}={first}" + (f",{last}" if last != first else "")
 
 
 def read_profiles(path: Path, labels: pd.Index[Any]) -> dict[Any, Preferences]:

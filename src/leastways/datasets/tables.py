@@ -129,13 +129,10 @@ def csv_lines(path: Path) -> Iterator[list[str]]:
             yield header
             read = lines.line_num
             for row in lines:
-                if len(row) > len(header):
-                    raise DataError(
-                        f"{str(path)!r}, line {lines.line_num}: {len(row)} fields, but the header names {len(header)}. "
-                        "Put quotes around a value that holds a comma."
-                    )
-                if row:  # a blank line is no row
-                    yield row + [""] * (len(header) - len(row))
+                if len(row) == len(header):
+                    yield row
+                elif "".join(row).strip() or len(row) > 1:  # a blank line is no row
+                    raise _other_length(path, lines.line_num, row, header)
                 read = lines.line_num
     except UnicodeDecodeError as error:
         raise DataError(f"{str(path)!r} is not UTF-8 text ({error.reason}); save it as CSV in UTF-8.") from error
@@ -144,6 +141,20 @@ def csv_lines(path: Path) -> Iterator[list[str]]:
         raise DataError(f"{str(path)!r}, line {read + 1}: {error}.{hint}") from error
     except OSError as error:
         raise DataError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def _other_length(path: Path, line: int, row: Sequence[str], header: Sequence[str]) -> DataError:
+    """Say what may be wrong with a row of more or fewer fields than the header.
+
+    A short row is not filled up: nobody knows which fields it lacks. Old Excels leave out the commas of last columns
+    that are empty over sixteen rows, so the message says how such a row is written.
+    """
+    if len(row) > len(header):
+        hint = "Put quotes around a value that holds a comma."
+    else:
+        hint = "The file may have been cut off there, or a value is lacking. Empty fields need their commas too."
+    fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
+    return DataError(f"{str(path)!r}, line {line}: {fields}, but the header names {len(header)}. {hint}")
 
 
 def _check_header(header: Sequence[str], path: Path) -> None:

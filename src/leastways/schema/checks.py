@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -142,14 +143,19 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     out.append((np.flatnonzero(wrong), f"is not a number; allowed: {allowed}"))
     x = np.full(len(column), feature.array[0])
     usable = ~empty & ~wrong
-    x[usable] = feature.as_held([_as_float(value) for value in column.to_numpy(dtype=object)[usable]])
+    given = column.to_numpy(dtype=object)[usable]
+    x[usable] = feature.as_held([_as_float(value) for value in given])
     low, high = feature.possible
     beyond = usable & ~((x >= low) & (x <= high))
     least, most = (np.nan if end is None else end for end in feature.limits)
     outside = beyond & ((x < least) | (x > most))
     out.append((np.flatnonzero(outside), f"is outside the limits; allowed: {allowed}"))
+    endless = np.zeros(len(column), dtype=bool)
+    endless[usable] = [_is_endless(value) for value in given]
+    endless &= beyond & ~outside
+    out.append((np.flatnonzero(endless), f"is not finite; allowed: {allowed}"))
     held = f"is beyond what can be worked with; allowed: {low:.16g} to {high:.16g}"
-    out.append((np.flatnonzero(beyond & ~outside), held))
+    out.append((np.flatnonzero(beyond & ~outside & ~endless), held))
     if feature.whole:
         broken = usable & ~beyond & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
@@ -166,6 +172,13 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:  # Python's integers know no limit
         return np.inf if value > 0 else -np.inf
+
+
+def _is_endless(value: Any) -> bool:
+    try:
+        return math.isinf(value)
+    except OverflowError:  # an integer, however large, has an end
+        return False
 
 
 def _is_nan(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from leastways.errors import SchemaError, plain
+from leastways.schema.doubts import doubts, look_like_numbers, numbers_as_text
 from leastways.schema.dtypes import dtype_name
 from leastways.schema.feature import EXACT, Feature
 from leastways.schema.grids import MAX_INTEGERS
@@ -23,7 +25,10 @@ _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+
 
 
 def infer_features(frame: pd.DataFrame, columns: list[str]) -> tuple[Feature, ...]:
-    """Return a feature for each of these columns, or raise with all that is wrong with them, a line each."""
+    """Return a feature for each of these columns, or raise with all that is wrong with them, a line each.
+
+    Of a column that can be one, but looks as if something else was meant, it warns.
+    """
     features, faults = [], []
     for name in columns:
         try:
@@ -34,6 +39,8 @@ def infer_features(frame: pd.DataFrame, columns: list[str]) -> tuple[Feature, ..
         raise faults[0]
     if faults:
         raise SchemaError("\n".join(map(str, faults)))
+    for doubt in doubts(features):
+        warnings.warn(doubt, UserWarning, stacklevel=3)
     return tuple(features)
 
 
@@ -97,6 +104,11 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
     # one text alone may be a label that looks like a date; nobody can change it
     if len(values) > 1 and all(isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in values):
         raise _dates(name)
+    if len(values) > _MAX_CATEGORIES and look_like_numbers(values):
+        raise SchemaError(
+            f"column {name!r} has {len(values)} different values; it {numbers_as_text(values)} Or drop it, if it is an "
+            "identifier."
+        )
     if len(values) > _MAX_CATEGORIES:
         raise SchemaError(
             f"column {name!r} has {len(values)} different values and no order; it looks like an identifier or free "

@@ -50,7 +50,8 @@ class Schema:
         reals at most 100 quantile points. A pandas categorical keeps its categories, in order if it is ordered; those
         that do not occur go into `never`. Everything else becomes a category of the values that occur, without order.
         All directions are `any`: say with `update` what a person cannot do. An error names all columns that cannot be
-        features at once.
+        features at once. It warns of texts that differ only by case or blanks ("Paris", "PARIS"), which are separate
+        categories, and of numbers written as text ("35%"), whose order is lost.
 
         Examples
         --------
