@@ -158,6 +158,17 @@ def test_the_ends_of_a_curve_never_fall() -> None:
     assert (value <= high).all()
 
 
+def test_the_ends_of_a_curve_of_very_many_people_never_fall() -> None:
+    """Where one cost function of one person is below a cost, of 20 of 6,000: no more is known than where none is."""
+    costs = np.full((20, 6000), 1.1)
+    costs[0, 0], costs[1, 1] = 0.5, np.inf
+    value, low, high = curves._with_interval(costs, np.array([0.0, 0.4, 0.6, 1.0, 1.2]), Chance(10, 1, 1, 0), "many")
+    assert value == pytest.approx([0, 0, 1 / 120_000, 1 / 120_000, 1 - 1 / 120_000])
+    assert high[1] == high[2] == high[3] > 1e-4
+    assert low[3] == 0.0
+    assert (np.diff(low) >= 0).all()
+
+
 def test_a_large_k_does_not_make_an_endless_curve() -> None:
     found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 6), k=1e6)
     line = found.curves[found.curves.index.get_level_values("group") == "male"]
@@ -229,6 +240,13 @@ def test_a_group_of_just_enough_people_is_tested(least: int, tested: bool) -> No
     assert any("fewer than 41" in text for text in found.warnings) != tested
 
 
+def test_people_whose_search_was_cut_short_are_counted_once() -> None:
+    status = ["partial"] * 3 + ["found"] * 77
+    made = plans(["female", "male"] * 40, [1.0] * 80, age=[20, 20, 40, 40] * 20, status=status)
+    found = audit(made, ["sex", "age:30"])
+    assert any("cut short for 3 people (status partial)" in text for text in found.warnings)
+
+
 def test_small_groups_are_shown_and_not_tested() -> None:
     found = audit(plans(["female"] * 5 + ["male"] * 40, [0.5] * 5 + [1.0] * 40), "sex", min_group=10)
     line = row(found.ratios, "sex", "female", "coverage")
@@ -239,6 +257,14 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert "No group is large enough" in found.to_text()
     assert found.to_text().count("  - too few people to compare: female.") == 1
     assert found.to_text().count("female") == 2  # there, and among the warnings
+
+
+def test_a_small_reference_group_is_compared_with_nobody() -> None:
+    made = plans(["female"] * 5 + ["male"] * 40, [0.5] * 5 + [1.0] * 40)
+    found = audit(made, "sex", min_group=10, reference={"sex": "female"})
+    line = row(found.ratios, "sex", "male", "coverage")
+    assert (line["ratio"], line["note"]) == (2.0, "too few people")
+    assert np.isnan([line["p"], line["p_adjusted"]]).all()
 
 
 def test_one_group_alone_is_said_to_be_alone() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastways.audit.groups import NOT_STATED, Grouping, groupings_of, references_of
+from leastways.audit.groups import NOT_STATED, Grouping, groupings_of, references_of, value_groups
 from leastways.errors import DataError, SettingError
 from tests.audit.made import SCHEMA
 
@@ -64,6 +64,14 @@ def test_few_numbers_are_groups_and_many_are_quartiles() -> None:
     (found,) = groupings_of(many, SCHEMA, "x")
     assert found.groups == ("below 25", "25 to below 50", "50 to below 75", "75 and above")
     assert np.bincount(found.codes).tolist() == [25] * 4
+
+
+def test_six_numbers_are_still_few() -> None:
+    for n, groups in ((6, ("0", "1", "2", "3", "4", "5")), (7, ())):
+        numbers = pd.DataFrame({"x": [*range(n), 0, 1]})
+        assert value_groups(numbers["x"]) == groups
+        (found,) = groupings_of(numbers, SCHEMA, "x")
+        assert (found.groups == groups) == (n == 6)
 
 
 def test_where_nearly_everybody_has_the_least_number_the_others_are_a_group() -> None:
@@ -182,6 +190,7 @@ def test_the_reference_is_named_or_the_largest_group() -> None:
         ("age:40,30", "rising numbers.*age:25,40,60"),
         ("age:forty", "rising numbers"),
         ("age:nan", "rising numbers"),
+        ("age:30,30", "rising numbers"),
     ],
 )
 def test_what_people_cannot_be_grouped_by(by: Any, words: str) -> None:
@@ -193,6 +202,9 @@ def test_too_many_groups() -> None:
     many = pd.DataFrame({"name": [f"n{i}" for i in range(60)]})
     with pytest.raises(SettingError, match="'name' has 60 different values, more than 50"):
         groupings_of(many, SCHEMA, "name")
+    assert len(groupings_of(many.iloc[:50], SCHEMA, "name")[0].groups) == 50
+    with pytest.raises(SettingError, match="'name' has 51 different values"):
+        groupings_of(many.iloc[:51], SCHEMA, "name")
 
 
 def test_bad_tables_of_groups() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from leastways.audit import resample
-from leastways.audit.compare import Chance, Member
+from leastways.audit.compare import Chance, Member, ratio_table
+from leastways.audit.groups import Grouping
 from leastways.audit.resample import (
     Tally,
     _ratio_and_error,
@@ -108,6 +109,14 @@ def test_few_with_very_large_figures_are_drawn_one_by_one(monkeypatch: pytest.Mo
     assert (drawn == bootstrap_sums(tally, 1000, generator(0, "skew"))[:, 0]).all()
 
 
+def test_fewer_than_very_many_are_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally.of(pairs(np.random.default_rng(3).random(resample.LARGE - 1)))
+    few = bootstrap_sums(tally, 5, generator(0, "few")), permuted_sums(tally, 2000, 5, generator(0, "few"))
+    monkeypatch.setattr(resample, "LARGE", 10**9)
+    again = bootstrap_sums(tally, 5, generator(0, "few")), permuted_sums(tally, 2000, 5, generator(0, "few"))
+    assert all((one == other).all() for one, other in zip(few, again, strict=True))
+
+
 def test_the_interval_is_that_of_scipy() -> None:
     values = np.random.default_rng(5).exponential(size=60)
     chance = Chance(20_000, 1, 1, 0)
@@ -124,6 +133,10 @@ def test_an_interval_keeps_infinities_and_knows_what_it_does_not_know() -> None:
     assert 1 <= low < 1.1
     assert high == np.inf
     assert np.isnan(interval(np.full(10, np.nan), 1.0)).all()
+    half = np.where(np.arange(100) % 2, np.nan, np.linspace(1, 2, 100))  # in some resamples, nobody has a cost
+    assert interval(half, 1.5) == pytest.approx((1.0, 2.0), abs=0.1)
+    half[0] = np.nan
+    assert np.isnan(interval(half, 1.5)).all()
     assert np.isnan(interval(np.ones(10), float("nan"))).all()
     assert interval(np.linspace(2, 3, 100), 1.0)[0] == 1.0  # holds the value itself, always
 
@@ -184,7 +197,26 @@ def test_the_interval_of_a_mean_over_few_people_is_as_wide_as_students(n: int) -
     member = Member.of(pairs(values), False, Chance(50_000, 1, 1, 0), "few")
     half = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
     assert member.ends == pytest.approx((4 - half, 4 + half), abs=0.1 * half)
-    assert interval(np.array([1.0, 2.0, 3.0]), 2.0, 1) == (1.0, 3.0)
+    assert interval(np.arange(200.0), 2.0, 1) == (0.0, 199.0)
+
+
+def test_the_interval_of_a_ratio_makes_up_for_the_smaller_group() -> None:
+    random, chance = np.random.default_rng(4), Chance(4000, 1, 1, 0)
+    few, many = (Member.of(pairs(random.random(n) + 1), False, chance, str(n)) for n in (6, 300))
+    grouping = Grouping(("size",), (("few",), ("many",)), np.zeros(0, np.int64))
+    for reference, (one, other) in ((1, (few, many)), (0, (many, few))):
+        table = ratio_table(grouping, reference, [{"cost": few}, {"cost": many}], chance)
+        line = table.to_dict("records")[1 - reference]
+        ends = interval(one.draws / other.draws, one.value / other.value, 6)
+        assert (line["low"], line["high"]) == pytest.approx(ends)
+
+
+def test_people_who_are_all_served_in_part_are_not_people_served_or_not() -> None:
+    """Forty people of whom each is half served vary less than forty of whom half are; one alone tells nothing."""
+    chance = Chance(4000, 1, 1, 0)
+    low, high = Member.of(pairs([0.5] * 40), True, chance, "x").ends
+    assert 0.45 < low < 0.5 < high < 0.55
+    assert np.isnan(Member.of(pairs([0.5]), True, chance, "x").ends).all()
 
 
 @pytest.mark.parametrize("kind", ["numbers", "shares"])

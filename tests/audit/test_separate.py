@@ -49,6 +49,11 @@ def test_an_unfair_search() -> None:
     assert -0.1 < line["model_gap_low"] <= 0 <= line["model_gap_high"] < 0.1
 
 
+def test_a_cost_of_just_k_is_not_below_it_for_the_oracle_either() -> None:
+    line = row_of(separated([1.0] * 80, [1.0] * 80), "satisfied")
+    assert (line["value"], line["oracle"], line["lost"]) == (0.0, 0.0, 0.0)
+
+
 def test_parts_add_up_and_the_reference_has_no_gap() -> None:
     random = np.random.default_rng(2)
     best = np.where(random.random(80) < 0.8, random.random(80) * 1.5, np.inf)
@@ -134,8 +139,19 @@ def test_where_the_oracle_stopped_early() -> None:
     assert row(found.oracle, "sex", "male", "coverage")["unsettled"] == 0.0
     assert any("before it was sure of coverage in 20 cases" in t for t in found.warnings)
     assert any("sure of FS@1 in 20 cases" in t for t in found.warnings)
+    made, tables = plans(SEX, np.isfinite(HALF + OPEN)), [oracle([np.inf] * 40 + OPEN, status=status), oracle(OPEN * 2)]
+    twice = audit_plans(made, "sex", truth=[truth(HALF + OPEN)] * 2, oracle=tables, reference={"sex": "male"}, **QUICK)
+    assert row_of(twice)["unsettled"] == 0.25  # of the cases: people times hidden cost functions
     beyond = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[1.0] * 40 + OPEN)
     assert not any("FS@1 in" in t for t in beyond.warnings)  # a bound of 1 settles FS@1
+
+
+def test_the_oracle_goes_by_labels_and_may_know_of_others() -> None:
+    made, best = plans(SEX, np.isfinite(HALF + OPEN)), oracle(HALF + OPEN)
+    others = oracle([0.1] * 5).set_axis(range(100, 105), axis=0)
+    settings: dict[str, Any] = {"truth": truth(HALF + OPEN), "reference": {"sex": "male"}, **QUICK}
+    found = audit_plans(made, "sex", oracle=best, **settings)
+    assert audit_plans(made, "sex", oracle=pd.concat([others, best[::-1]]), **settings) == found
 
 
 def test_what_does_not_fit_together() -> None:

@@ -17,7 +17,9 @@ from leastways.errors import DataError
 from leastways.plans import RecoursePlans
 from leastways.plans.json_tables import frame_from_json, frame_to_json
 from tests.plans.made import OPTIONS, PEOPLE, SUMMARY, plans
-from tests.schema.frames import frames
+from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames
+
+pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
 
 def test_round_trip_through_a_file(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import leastways as lw
 from leastways.errors import DataError, SettingError
 from leastways.population import folder, read_plans
 from leastways.population.folder import RunFolder
-from leastways.population.manifest import people_done, read_manifest
+from leastways.population.manifest import nothing_done, people_done, read_manifest
 from tests.population.crowd import cut_short, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
@@ -172,6 +172,20 @@ def test_a_run_that_did_nothing_yet_may_become_another(source: Path, tmp_path: P
     run(fitted(budget=26), source, out)
     assert read_manifest(out)["config"]["settings"]["budget"] == 26
     assert not (out / "kinds").exists()
+
+
+def test_kinds_that_are_solved_are_not_nothing(tmp_path: Path) -> None:
+    """A run that solves each kind once has no part of its own until all kinds are done."""
+    inside = tmp_path / "kinds"
+    (inside / "people").mkdir(parents=True)
+    assert nothing_done(tmp_path)
+    for path, content in (
+        (inside / "journal.jsonl", '{"number": 0, "people": 4}\n'),
+        (inside / "people/part-0.parquet", ""),
+    ):
+        path.write_text(content)
+        assert not nothing_done(tmp_path)
+        path.unlink()
 
 
 CHANGES: list[tuple[Any, str]] = [

@@ -223,6 +223,7 @@ def test_csv_refused_by_name(tmp_path: Path) -> None:
     cases = {
         "latin.csv": ("\n".join([*lines, "30,1000,mid,Büro,f"]).encode("latin-1"), "not UTF-8"),
         "long.csv": ("\n".join([*lines, lines[1] + ",1,2"]).encode(), "line 50: 7 fields"),
+        "short.csv": ("\n".join([*lines, lines[1].rpartition(",")[0]]).encode(), r"short\.csv', line 50: 4 fields"),
         "quote.csv": ("\n".join([*lines, '"open']).encode(), r"quote\.csv', line 50: .* not closed"),
         "none.csv": (lines[0].encode(), "has no rows"),
         "empty.csv": (b"", "is empty"),

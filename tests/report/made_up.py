@@ -61,6 +61,20 @@ def nobody() -> lw.RecoursePlans:
 
 
 @cache
+def mixed() -> lw.RecoursePlans:
+    """Two people each who are accepted, for whom there is no way, and who have options, one after the other."""
+    accepted, hopeless, torn = "cook & co", JOB, "[bold]clerk[/bold]"
+    rules = {"job": {"direction": "fixed"}, "pay": {"direction": "up"}}
+
+    def verdict(rows: pd.DataFrame) -> Any:
+        return (rows["job"] == accepted) | ((rows["job"] == torn) & (rows["pay"] > 40))
+
+    people = frame(6).assign(pay=[20, 59, 20, 30, 20, 30], job=[accepted, hopeless, torn] * 2, late=[1, 0, 1, 1, 1, 1])
+    recourse = lw.Recourse(verdict, schema().update(rules), n_options=3, budget=80, n_costs=30)
+    return recourse.fit(frame()).recommend(people)
+
+
+@cache
 def hopeless() -> lw.RecoursePlans:
     """Plans of people whom the model hardly ever accepts, and never within what they can change."""
     recourse = lw.Recourse(chance, schema(), n_options=3, budget=80, n_costs=30, threshold=0.9999)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from leastways.plans import CERTIFICATE
 from leastways.report import Totals, write_report
 from leastways.report.html import report_html
-from tests.report.made_up import JOB, hopeless, nobody, plans, truth
+from tests.report.made_up import JOB, hopeless, mixed, nobody, plans, truth
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -123,7 +125,32 @@ def test_can_be_read_by_everybody(page: Page) -> None:
 def test_a_limit_on_people() -> None:
     text = report_html(plans(), title="t", max_people=2)
     assert text.count("<article") == 2
-    assert "The first 2 of 39." in text
+    assert (
+        "The first 2 of 39: people with options come first, then those whom the model accepts as they are. The changes"
+    ) in text
+
+
+def test_people_with_options_come_first_and_accepted_people_last() -> None:
+    order = ["p<2>", "p<5>", "p<1>", "p<4>", "p<0>", "p<3>"]
+    text = report_html(mixed(), title="t")
+    assert re.findall("<h3>Person (.*?)</h3>", text) == [escape(label) for label in order]
+    assert (
+        '<p class="note">People with options come first, then those for whom nothing was found, then those whom the '
+        "model accepts as they are. The changes of one option"
+    ) in text
+    assert "The first 4 of 6: people with options come first, then" in report_html(mixed(), title="t", max_people=4)
+
+
+def test_one_kind_of_people_needs_no_order() -> None:
+    assert '<p class="note">The changes of one option' in report_html(nobody(), title="t", max_people=40)
+    assert '<p class="note">The first 2 of 40. The changes' in report_html(nobody(), title="t", max_people=2)
+
+
+def test_the_status_stands_before_the_reason_both_as_sentences() -> None:
+    assert (
+        "<p>No option exists within what this person may change.</p>"
+        "<p>Nothing this person may change has another permitted value.</p>"
+    ) in report_html(mixed(), title="t")
 
 
 def test_nobody_in_need() -> None:

@@ -124,6 +124,25 @@ def test_a_choice_is_kept_and_replaced(client: Client, service: Service) -> None
     assert client.post("/v1/recourse/unknown/choice", {"option": None}).status_code == 404
 
 
+def test_what_somebody_chose_last_counts_to_whichever_answer_it_was_said(service: Service) -> None:
+    mine, other = service.answer([Applicant(row) for row in states(2)])
+    first = mine.answer
+    second = service.refine(mine.token, Preferences(editable=["income"]))
+    assert service.chosen(second) is None
+    service.choose(first.id, 1)
+    service.choose(second.id, None, "changed my mind")
+    service.choose(other.answer.id, 1)
+    for asked in (first, second):
+        last = service.chosen(asked)
+        assert last is not None
+        assert last.id == second.id
+    service.choose(first.id, 1, "and again")
+    last = service.chosen(second)
+    assert last is not None
+    assert last.choice is not None
+    assert (last.id, last.choice.reason) == (first.id, "and again")
+
+
 def test_erasing_takes_the_whole_family_and_keeps_a_number(client: Client, service: Service) -> None:
     people = [Applicant(row, reference="gone" if i else "stays") for i, row in enumerate(states(3))]
     stays, gone, also = service.answer(people)
@@ -216,3 +235,27 @@ def test_what_was_served_comes_back_as_plans(service: Service, recourse: Recours
     latest = service.served(which="latest").plans
     assert latest is not None
     assert latest[ids[0]].options == refined.plan.options
+
+
+def test_a_span_of_time_has_its_beginning_and_not_its_end(service: Service) -> None:
+    from sqlalchemy import select
+
+    from leastways.server.engine import reading
+    from leastways.server.tables import PersonRow
+
+    service.answer([Applicant(states(1)[0])])
+    with reading(service.engine) as session:
+        came = session.scalars(select(PersonRow.created)).one()
+    after = came + timedelta(microseconds=1)
+    for since, until_, there in ((came, after, True), (after, None, False), (None, came, False), (None, after, True)):
+        assert (service.served(since, until_).plans is not None) == there
+
+
+def test_the_first_or_the_latest_of_a_person_s_answers_is_served(service: Service) -> None:
+    (issued,) = service.answer([Applicant(states(1)[0])])
+    last = service.refine(issued.token, Preferences(editable=["income"]))
+    for which, answer in (("first", issued.answer), ("latest", last)):
+        found = service.served(which=which)
+        assert found.plans is not None
+        assert (len(found.plans), found.repeated) == (1, 0)
+        assert found.plans[issued.answer.id].options == answer.plan.options

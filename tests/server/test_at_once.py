@@ -7,17 +7,18 @@ import random
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from leastways.server import migrate
 from leastways.server.engine import open_engine, reading, writing
 from leastways.server.jobs import JobStore
 from leastways.server.store import NewAnswer, NewPerson, Store, now
-from leastways.server.tables import AnswerRow, OriginRow, PersonRow
+from leastways.server.tables import AnswerRow, OriginRow, PersonRow, WaitingRow
 
 AT_ONCE = 4
 
@@ -59,6 +60,28 @@ def test_answers_to_one_person_are_numbered_one_by_one(engine: Engine) -> None:
     all_at_once(lambda answer_id: store.record([answer_to(person.id, answer_id)], "o"), [f"a{n}" for n in range(40)])
     with reading(engine) as session:
         assert sorted(session.scalars(select(AnswerRow.number))) == list(range(1, 42))
+
+
+def test_people_of_a_job_have_their_turns_in_the_order_of_the_request(engine: Engine) -> None:
+    people = [somebody() for _ in range(20)]
+    jobs = JobStore(engine)
+    job = jobs.add([(person, None) for person in people])
+    assert [ask.id for ask in jobs.waiting(job.id, 12)] == [person.id for person in people[:12]]
+    with writing(engine) as session:  # however the rows lie in the table
+        session.execute(update(WaitingRow).values(position=100 - WaitingRow.position))
+    assert [ask.id for ask in jobs.waiting(job.id, 12)] == [person.id for person in people[:7:-1]]
+
+
+def test_two_who_work_on_the_same_people_of_a_job_answer_each_once(engine: Engine) -> None:
+    store, jobs = Store(engine), JobStore(engine)
+    one, other = somebody(), somebody()
+    job = jobs.add([(one, None), (other, None)])
+    assert store.record([answer_to(one.id, one.id)], "o") == {one.id}
+    assert Store(engine).record([answer_to(p.id, p.id) for p in (one, other)], "o") == {other.id}
+    with reading(engine) as session:
+        assert list(session.scalars(select(AnswerRow.number))) == [1, 1]
+    state = jobs.read(job.id)
+    assert (state.total, state.done) == (2, 2)
 
 
 def test_people_are_erased_while_their_job_runs(engine: Engine) -> None:
@@ -103,7 +126,15 @@ def test_a_reference_of_very_many_people_is_erased(engine: Engine) -> None:
     assert Store(engine).erased() == {"asked": many}
 
 
-def test_an_erasure_that_was_done_is_not_told_as_failed(tmp_path: Path) -> None:
+def test_who_came_at_the_very_moment_is_kept(engine: Engine) -> None:
+    store, person = Store(engine), somebody()
+    store.record([answer_to(person.id, person.id, person)], "o")
+    assert store.erase_before(person.created) == 0
+    assert store.erase_before(person.created + timedelta(microseconds=1)) == 1
+
+
+@pytest.mark.parametrize("retention", [False, True])
+def test_an_erasure_that_was_done_is_not_told_as_failed(tmp_path: Path, retention: bool) -> None:
     """Where only its traces cannot be removed: the last connection was taken between, say."""
     engine = fresh(f"sqlite:///{tmp_path / 'answers.db'}")
     store = Store(engine)
@@ -113,7 +144,8 @@ def test_an_erasure_that_was_done_is_not_told_as_failed(tmp_path: Path) -> None:
         patch.setattr("leastways.server.engine._empty_log", busy)
         assert store.erase_reference("case-7") == 1
         assert store._owed
-    assert store.erase_reference("case-7") == 0
+    again = store.erase_before(person.created, whole=False) if retention else store.erase_reference("case-7")
+    assert again == 0
     assert not store._owed  # made good, although nobody was found
     engine.dispose()
 

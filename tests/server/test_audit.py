@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 
 from leastways.audit import Audit
@@ -16,6 +17,7 @@ from leastways.report import audit_html
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server.faults import InputRefused
 from leastways.server.pages.auditing import groups_of
+from leastways.server.served import of_some
 from tests.server.shop import Client, serve
 from tests.server.test_jobs import many
 
@@ -91,6 +93,28 @@ def test_a_case_that_is_sent_again_counts_once(lite: Service) -> None:
         assert (
             "4 requests said the same of the same reference again; each of these cases counts once." in audit.warnings
         )
+
+
+def test_of_a_case_that_is_sent_again_the_first_or_the_latest_counts(lite: Service) -> None:
+    row, other = many(2)
+    (early,), (between,), (late,) = (
+        lite.answer([Applicant(state, reference=label)]) for state, label in ((row, "a"), (other, "b"), (row, "a"))
+    )
+    for which, kept in (("first", [early, between]), ("latest", [between, late])):
+        found = lite.served(which=which).plans
+        assert found is not None
+        assert list(found.summary.index) == [issued.answer.id for issued in kept]
+
+
+def test_some_of_those_served_keep_what_is_theirs_and_nothing_else(lite: Service) -> None:
+    issued = lite.answer([Applicant(row, groups={"region": str(i)}) for i, row in enumerate(many(4))])
+    some = of_some(lite.served(), np.array([False, True, False, True]))
+    assert some.plans is not None
+    mine = [issued[i].answer for i in (1, 3)]
+    assert list(some.plans.summary.index) == list(some.plans.people.index) == [answer.id for answer in mine]
+    assert [plan.options for plan in some.plans] == [answer.plan.options for answer in mine]
+    assert len(some.plans.options) == sum(len(answer.plan.options) for answer in mine)
+    assert (some.groups["region"].tolist(), len(some.made)) == (["1", "3"], 2)
 
 
 def test_a_few_texts_among_numbers_do_not_spoil_an_attribute(shop: Path, recourse: Recourse, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -16,7 +17,7 @@ from leastways.recourse import Recourse
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server import jobs as jobs_room
 from leastways.server.answers import JobState, Promised
-from leastways.server.faults import NotReady
+from leastways.server.faults import NotReady, Stuck
 from leastways.server.store import NewPerson, now
 from tests.recourse.bank import chance
 from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, frame, serve, states
@@ -125,6 +126,7 @@ def test_a_lease_keeps_others_away_until_it_ends(service: Service) -> None:
     job, _ = waiting_job(service)
     assert service.jobs.claim("me") is None
     assert not service.jobs.renew(job, "me")
+    assert service.jobs.claim("other") == job  # who has it takes it up again: the database was away for a moment
     with writing(service.engine) as session:
         session.execute(update(JobRow).values(lease_until=now() - timedelta(seconds=1)))
     assert service.jobs.claim("me") == job
@@ -136,6 +138,76 @@ def test_a_lease_keeps_others_away_until_it_ends(service: Service) -> None:
     assert service.jobs.read(job).state == "queued"
 
 
+def test_of_two_who_see_a_job_at_once_one_gets_it(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leastways.server.engine import writing
+
+    job, _ = waiting_job(service)
+    service.jobs.give_back("other")
+
+    def late(engine: Any) -> Any:
+        monkeypatch.setattr(jobs_room, "writing", writing)
+        assert service.jobs.claim("quick") == job
+        return writing(engine)
+
+    monkeypatch.setattr(jobs_room, "writing", late)
+    assert service.jobs.claim("slow") is None
+    assert service.jobs.renew(job, "quick")
+
+
+def test_who_lost_a_job_leaves_it_to_the_one_who_has_it(lite: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlalchemy import update
+
+    from leastways.server.engine import writing
+    from leastways.server.tables import JobRow
+
+    monkeypatch.setattr(jobs_room, "_PART", 4)
+    renew, claim, lost, looked = lite.jobs.renew, lite.jobs.claim, threading.Event(), threading.Event()
+
+    def late(job_id: str, owner: str) -> bool:
+        """Take longer than the lease: somebody else has it by now."""
+        with writing(lite.engine) as session:
+            session.execute(update(JobRow).values(owner="other", lease_until=now() + timedelta(hours=1)))
+        lost.set()
+        return renew(job_id, owner)
+
+    def looking(owner: str) -> str | None:
+        if lost.is_set():
+            looked.set()
+        return claim(owner)
+
+    monkeypatch.setattr(lite.jobs, "renew", late)
+    monkeypatch.setattr(lite.jobs, "claim", looking)
+    job, _ = lite.promise([Applicant(row) for row in many(12)])
+    assert looked.wait(60)  # for another one
+    assert (lite.jobs.read(job.id).state, lite.jobs.read(job.id).done) == ("running", 4)
+
+
+def test_only_jobs_that_failed_are_tried_again(lite: Service) -> None:
+    job, _ = waiting_job(lite)
+    lite.jobs.requeue_failed()
+    assert lite.jobs.read(job).state == "running"  # in another process
+    lite.jobs.end(job, "other", "failed", "the model failed")
+    lite.jobs.requeue_failed()
+    assert (lite.jobs.read(job).state, lite.jobs.read(job).error) == ("queued", "")
+    assert lite.jobs.claim("me") == job
+    lite.jobs.end(job, "me", "done")
+    lite.jobs.requeue_failed()
+    assert lite.jobs.read(job).state == "done"
+
+
+def test_jobs_that_ended_are_kept_as_long_as_people(service: Service) -> None:
+    job, _ = waiting_job(service)
+    later = now() + timedelta(hours=1)
+    assert service.store.erase_before(later) == 1
+    assert service.jobs.read(job).total == 0  # somebody works on it still
+    service.jobs.end(job, "other", "done")
+    assert service.store.erase_before(now() - timedelta(hours=1)) == 0
+    assert service.jobs.read(job).state == "done"
+    assert service.store.erase_before(later) == 0
+    with pytest.raises(NotKnown):
+        service.jobs.read(job)
+
+
 def test_a_job_goes_on_where_another_process_left_it(
     shop: Path, recourse: Recourse, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +217,8 @@ def test_a_job_goes_on_where_another_process_left_it(
         slow_down(first)
         job, people = first.promise([Applicant(row) for row in many(30)])
         until(lambda: first.jobs.read(job.id).done >= 4)
+    assert first.jobs.read(job.id).state == "queued"  # given back, and not held until the lease ends
+    first.engine.dispose()
     with serve(shop, recourse, database=database) as second:
         begun = second.jobs.read(job.id)
         until(lambda: second.jobs.read(job.id).state == "done")
@@ -274,3 +348,5 @@ def test_sixteen_failures_in_a_row_stop_a_job_wherever_they_begin(
     assert all(fails_on_men.read(p.id).plan.options for p in people[: men.start])
     with pytest.raises(NotReady):
         fails_on_men.read(people[men.start].id)
+    with pytest.raises(Stuck):  # their page tells them that no answer is about to come
+        fails_on_men.read_by_token(people[men.start].token)

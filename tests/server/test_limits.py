@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -68,6 +69,44 @@ def test_a_body_that_is_too_large(limited: Callable[..., Any]) -> None:
         assert counts(service)["people"] == 1
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_body_of_just_the_largest_size(limited: Callable[..., Any], streamed: bool) -> None:
+    body = json.dumps({"people": [{"state": states(1)[0]}]}).encode()
+
+    async def pieces() -> Any:
+        yield body[:10]
+        yield body[10:]
+
+    with limited(body_bytes=len(body)) as service:
+        for more, status in ((b"", 200), (b" ", 413)):
+            if more:
+                body += more
+            content = pieces() if streamed else body
+            headers = {"Content-Type": "application/json"}
+            answer = Client(service).request("POST", "/v1/recourse", content=content, headers=headers)
+            assert answer.status_code == status
+
+
+def test_a_body_that_is_said_to_be_too_large_is_not_read(lite: Service) -> None:
+    import asyncio
+
+    from leastways.server.guards import Guards
+
+    async def never(*_: Any) -> Any:
+        raise AssertionError("nobody must ask for it")
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    length = str(lite.config.limits.body_bytes + 1).encode()
+    headers = [(b"host", b"localhost"), (b"content-length", length)]
+    scope = {"type": "http", "method": "POST", "path": "/v1/recourse", "headers": headers}
+    asyncio.run(Guards(never, lite)(scope, never, send))
+    assert sent[0]["status"] == 413
+
+
 def test_more_rows_than_allowed(limited: Callable[..., Any]) -> None:
     with limited(rows=3) as service:
         answer = Client(service).apply(*({"state": row} for row in states(4)))
@@ -97,6 +136,13 @@ def test_buckets_fill_again() -> None:
     assert [rates.take("a"), rates.take("a")] == [0, 1]
     moment[0] = 100.0
     assert [rates.take("a") for _ in range(3)] == [0, 0, 1]
+
+
+def test_those_who_asked_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastways.server.rates._MOST_BUCKETS", 2)
+    rates = Rates(1.0, 1, clock=lambda: 0.0)
+    assert [rates.take(name) for name in "abac"] == [0, 0, 1, 0]  # b asked longest ago, and is forgotten
+    assert [rates.take(name) for name in "ac"] == [1, 1]
 
 
 def test_a_full_queue_sends_away_at_once_and_keeps_what_it_took(limited: Callable[..., Any]) -> None:
@@ -313,6 +359,29 @@ def test_those_who_come_while_a_batch_is_at_work_are_taken_together() -> None:
     release.set()
     first.future.result(10)
     assert sizes == [1, 3]
+    batcher.close(5)
+
+
+def test_nothing_is_looked_for_by_those_who_gave_up_waiting() -> None:
+    seen: list[int] = []
+    begun, release = threading.Event(), threading.Event()
+
+    def work(tickets: list[Ticket]) -> None:
+        seen.extend(ticket.asks[0] for ticket in tickets)
+        begun.set()
+        assert release.wait(10)
+        for ticket in tickets:
+            ticket.future.set_result(None)
+
+    batcher = Batcher(work, waiting_people=100, at_once=3)
+    tickets = [batcher.submit(Ticket([0]))]
+    assert begun.wait(10)
+    tickets += [batcher.submit(Ticket([i])) for i in (1, 2, 3)]
+    assert tickets[2].abandon()
+    release.set()
+    for ticket in (tickets[1], tickets[3]):
+        ticket.future.result(10)
+    assert (seen, batcher.waiting) == ([0, 1, 3], 0)
     batcher.close(5)
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import event, text
+from sqlalchemy.exc import OperationalError
 
 from leastways.errors import SettingError
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Service, StoreDown
+from leastways.server.engine import cause_told, database_errors
 from tests.server.postgres import Cluster
 from tests.server.shop import Client, counts, serve, states
 from tests.server.test_jobs import finished, many, slow_down, until
@@ -164,3 +166,11 @@ def test_an_address_with_options(shop: Path, recourse: Recourse) -> None:
     """The options are PostgreSQL's, so that what is missing here is the server alone."""
     with pytest.raises(StoreDown):
         serve(shop, recourse, database="postgresql://bank@127.0.0.1:1/bank?sslmode=disable&application_name=lw")
+
+
+@pytest.mark.parametrize("url", ["postgresql://bank:tomcat9@db/bank", "postgresql://bank@db/bank?password=tomcat9"])
+def test_whoever_starts_a_service_hears_the_cause_without_the_password(url: str) -> None:
+    driver = psycopg.OperationalError("no user bank with the password tomcat9 at db\nand more\n")
+    with pytest.raises(StoreDown) as told, cause_told(url), database_errors():
+        raise OperationalError("SELECT 1", {}, driver)
+    assert str(told.value).endswith(": no user bank with the password *** at db")

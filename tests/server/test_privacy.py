@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import stat
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from leastways.errors import ModelError
 from leastways.server import Applicant, Service
+from leastways.server.engine import _prepare_sqlite
 from leastways.server.problems import problem_of
 from leastways.server.store import now
 from tests.server.shop import Client, states
@@ -64,10 +66,22 @@ def test_what_is_erased_is_not_left_in_the_file(lite: Service, tmp_path: Path) -
     assert not any(SECRET.encode() in file.read_bytes() for file in files)
 
 
-def test_what_is_too_old_is_not_left_in_the_file(lite: Service, tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_too_old_is_not_left_in_the_file(lite: Service, tmp_path: Path, whole: bool) -> None:
+    """Also where the file is not written anew, as by a service that erases while it runs."""
     lite.answer([Applicant(states(1)[0], reference=SECRET)])
-    assert lite.store.erase_before(now()) == 1
+    assert lite.store.erase_before(now(), whole) == 1
     assert not any(SECRET.encode() in file.read_bytes() for file in tmp_path.glob("answers.db*"))
+
+
+def test_every_connection_overwrites_what_it_deletes(tmp_path: Path) -> None:
+    """Some builds of SQLite do by themselves, others do not."""
+    connection = sqlite3.connect(tmp_path / "answers.db")
+    connection.execute("PRAGMA secure_delete = OFF")
+    _prepare_sqlite(connection, None)
+    names = ("secure_delete", "foreign_keys", "synchronous")
+    assert [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names] == [1, 1, 2]
+    connection.close()
 
 
 def test_a_log_that_somebody_reads_is_told(lite: Service, caplog: pytest.LogCaptureFixture) -> None:

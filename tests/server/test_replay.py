@@ -18,7 +18,7 @@ from leastways.server import Applicant, NotKnown, read_config
 from leastways.server.engine import writing
 from leastways.server.plan_json import plan_from_text, plan_to_text
 from leastways.server.replay import replay
-from leastways.server.tables import AnswerRow
+from leastways.server.tables import AnswerRow, OriginRow
 from tests.server.shop import BANK, LABELLED, counts, pipeline, same, serve, states, write_shop
 
 
@@ -66,6 +66,17 @@ def test_recorded_settings_count_not_those_of_today(own_shop: Path, recourse: Re
         (issued,) = service.answer([Applicant(states(1)[0])])
         later = read_config(own_shop, n_options=2, budget=20, seed=9, n_costs=10)
         assert replay(later, service.engine, issued.answer.id).same
+
+
+def test_settings_that_this_release_would_not_use_are_refused_by_name(own_shop: Path, recourse: Recourse) -> None:
+    """Nothing in the config decides on the method: another release may have another one."""
+    with serve(own_shop, recourse) as service:
+        (issued,) = service.answer([Applicant(states(1)[0])])
+        recorded = {**service.origin.settings_dict(), "method": "Guess()"}
+        with writing(service.engine) as session:
+            session.query(OriginRow).update({"settings": json.dumps(recorded)})
+        with pytest.raises(SettingError, match=r"the setting 'method' of this answer was 'Guess\(\)'; this release"):
+            replay(service.config, service.engine, issued.answer.id)
 
 
 @pytest.mark.parametrize("name", ["model", "schema", "data"])

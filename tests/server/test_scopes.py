@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from leastways.errors import SettingError
 from leastways.recourse import Recourse
 from leastways.server import Service
-from leastways.server.keys import SCOPES
+from leastways.server.keys import SCOPES, KeyStore
 from leastways.server.running import check_exposure
 from tests.server.shop import Client, serve, states
 
@@ -71,6 +72,12 @@ def test_each_scope_against_each_route(guarded: Service, answer_id: str, route: 
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route[0]} {route[1]}")
+def test_a_key_with_two_scopes_opens_what_either_opens(guarded: Service, answer_id: str, route: Any) -> None:
+    _, key = guarded.keys.create("both", ["audit", "read"])
+    assert (ask(guarded, route, answer_id, key) == 403) == (not {"audit", "read"} & set(route[3]))
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route[0]} {route[1]}")
 @pytest.mark.parametrize("key", ["", "nonsense", "lw_000000000000_secret", "lw__", "lw_é_x"])
 def test_no_key_and_wrong_keys(guarded: Service, answer_id: str, route: Any, key: str) -> None:
     assert ask(guarded, route, answer_id, key) == 401
@@ -112,6 +119,28 @@ def test_a_revoked_key_is_useless(guarded: Service, answer_id: str) -> None:
     assert client.get(f"/v1/recourse/{answer_id}").status_code == 401
 
 
+def test_a_key_that_another_process_revoked_is_useless_once_it_is_checked_again(
+    guarded: Service, answer_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = [0.0]
+    monkeypatch.setattr("leastways.server.keys.time", SimpleNamespace(monotonic=lambda: moment[0]))
+    key, text = guarded.keys.create("leaver", ["read"])
+    client = Client(guarded, text)
+    assert client.get(f"/v1/recourse/{answer_id}").status_code == 200
+    KeyStore(guarded.engine).revoke(key.id)
+    moment[0] = 4.9
+    assert guarded.keys.remembered(text) == (key, True)  # not looked up each time: see how long it may live on
+    moment[0] = 5.1
+    assert guarded.keys.remembered(text) == (key, False)
+    assert client.get(f"/v1/recourse/{answer_id}").status_code == 401
+    assert guarded.keys.remembered(text) == (None, False)
+
+
+def test_a_key_that_was_revoked_stays_revoked_since_then(guarded: Service) -> None:
+    key, _ = guarded.keys.create("leaver", ["read"])
+    assert guarded.keys.revoke(key.id).revoked == guarded.keys.revoke(key.id).revoked
+
+
 def test_a_problem_says_how_to_get_in(guarded: Service, answer_id: str) -> None:
     answer = Client(guarded).get(f"/v1/recourse/{answer_id}")
     assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -127,6 +156,8 @@ def test_health_needs_no_key(guarded: Service) -> None:
 def test_on_loopback_no_key_will_do_but_a_wrong_one_will_not(lite: Service) -> None:
     assert Client(lite).get("/v1/model").status_code == 200
     assert Client(lite, "lw_000000000000_secret").get("/v1/model").status_code == 401
+    for header in ("Basic bHc6bHc=", "Bearer", ""):
+        assert Client(lite).get("/v1/model", headers={"Authorization": header}).status_code == 401
     _, read = lite.keys.create("reader", ["read"])
     assert Client(lite, read).apply({"state": states(1)[0]}).status_code == 403
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leastways.recourse import Recourse
+from leastways.schema import Feature
 from leastways.schema.checks import problems_of
 from leastways.server import Applicant, Service
 from leastways.server.inputs import fits
@@ -304,3 +305,10 @@ def test_the_mutations_start_from_something_good(asked: Service) -> None:
 def test_the_quick_look_agrees_with_the_schema(feature: Any, value: Any) -> None:
     column = pd.Series([value], dtype=object).infer_objects()
     assert fits(feature, value) == problems_of(pd.DataFrame({feature.name: column}), [feature]).empty
+
+
+def test_python_takes_true_for_1_and_json_does_not() -> None:
+    owner = Feature("owner", "category", (False, True), dtype="bool")
+    code = Feature("code", "category", (0, 1), dtype="object")
+    assert [fits(owner, value) for value in (True, False, 1, 0.0, "True")] == [True, True, False, False, False]
+    assert [fits(code, value) for value in (1, 0.0, True, False, "1")] == [True, True, False, False, False]

@@ -122,6 +122,8 @@ def test_a_small_study_by_hand() -> None:
     assert result.preference.value == pytest.approx(0.25)
     assert result.preference.p_value == 1.0
     assert {name: share.count for name, share in result.reasonable.items()} == {"ours": 3, "theirs": 1}
+    assert result.reasonableness.value == pytest.approx(0.5)
+    assert result.reasonableness.low < 0.5 < result.reasonableness.high
     assert result.reasonableness.p_value == pytest.approx(0.5)
     assert result.reasonable_kappa == pytest.approx(1.0)
     assert result.items["preferred"].tolist() == ["ours", "ours", none, "theirs"]
@@ -144,6 +146,19 @@ def test_answers_that_are_missing() -> None:
     page = to_markdown(result)
     assert "2 items lack some answer" in page
     assert "1 items have no vote" in page
+
+
+def test_an_item_on_which_one_method_was_not_judged_compares_nothing() -> None:
+    """All four items have votes on a preference and on ours; theirs was never judged on the first."""
+    pytest.importorskip("statsmodels")
+    whole = collected([("ours",) * 3] * 4, [("yes", "no"), ("yes", "no"), ("no", "yes"), ("no", "no")])
+    a = whole.answers
+    gone = (a["item"] == "i0") & (a["about"] == "theirs")
+    result = analyse_study(Collected(whole.study, a[~gone], whole.problems))
+    assert [(share.count, share.of) for share in result.reasonable.values()] == [(1, 3), (1, 3)]
+    assert (result.reasonableness.value, result.reasonableness.p_value) == (0.0, 1.0)
+    assert result.preferred["ours"].count == 4
+    assert (result.n_incomplete, result.n_unjudged) == (1, 0)
 
 
 def test_all_items_for_one_method_prove_no_more_than_their_number() -> None:

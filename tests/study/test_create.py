@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import leastways as lw
 from leastways.errors import DataError, LeastwaysError, PreferenceError, SettingError
 from leastways.study import Study, create_study
 from leastways.study.items import options_in_words
-from leastways.study.people import comparable_people, wishes_of
+from leastways.study.people import comparable_people, draw_people, wishes_of
 from tests.plans.made import OPTIONS, PEOPLE, SCHEMA, SUMMARY
 from tests.plans.made import plans as made
 
@@ -38,6 +40,10 @@ def test_who_can_be_compared() -> None:
     assert comparable_people(nothing, nothing).left_out["no option from either method"] == 1
     fewer = {"people": PEOPLE[:2], "summary": SUMMARY[:2], "options": OPTIONS[:2]}
     assert comparable_people(*two(**fewer)).left_out["in one of the two plans only"] == 2
+    status = ["found", "already_positive", "already_positive", "invalid_input"]  # one model accepts cy, the other not
+    found = comparable_people(*two(options=OPTIONS[:2], summary=SUMMARY.assign(status=status, n_options=[2, 0, 0, 0])))
+    assert found.people.tolist() == ["ann"]
+    assert found.left_out["the model accepts them already"] == 2
 
 
 def test_plans_that_do_not_belong_together() -> None:
@@ -76,6 +82,17 @@ def test_the_same_again_and_another(tmp_path: Path) -> None:
     assert Study.read(tmp_path / "a") == first
 
 
+def test_plans_that_differ_in_what_is_not_shown_are_another_study(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"methods": NAMES, "annotators": 1, "per_item": 1}
+    create_study(*two(), tmp_path / "a", **settings)
+    with pytest.raises(SettingError, match="holds another study"):
+        create_study(*two(options=OPTIONS.assign(expected_cost=0.5)), tmp_path / "a", **settings)
+
+
+def test_all_who_can_be_compared_may_be_asked_for(tmp_path: Path) -> None:
+    assert set(make(tmp_path / "study", n_people=2).people.values()) == {"ann", "cy"}
+
+
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("precious")
@@ -97,6 +114,26 @@ def test_forms_give_nothing_away(tmp_path: Path) -> None:
         assert "raise working hours from 20\N{NO-BREAK SPACE}h to 30\N{NO-BREAK SPACE}h" in page
 
 
+def test_forms_show_the_sets_where_the_key_says_they_are(tmp_path: Path) -> None:
+    """Answers are unblinded by the key alone: were a form to differ from it, they would count for the other method."""
+    plans = dict(zip(NAMES, two(options=OPTIONS.iloc[[1]].assign(option=1)), strict=True))
+    first = set()
+    for seed in range(4):
+        study = make(tmp_path / str(seed), random_state=seed)
+        for who in study.annotators:
+            page = unescape(study.form(who).read_text())
+            for item, person in study.people.items():
+                shown = page.split(f'data-item="{item}"')[1].split('class="questions"')[0]
+                sets = shown.split('<section class="set">')[1:]
+                for side, text in zip("AB", sets, strict=True):
+                    method = study.method_shown(who, item, side)
+                    words = options_in_words(plans[method][person].options, SCHEMA)
+                    assert f"<h3>Set {side}</h3>" in text
+                    assert re.findall("<li>([^<]+)</li>", text) == [change for option in words for change in option]
+                first.add(study.method_shown(who, item, "A"))
+    assert first == set(NAMES)
+
+
 def test_options_have_an_order_of_their_own() -> None:
     plan = made()["ann"]
     forward, backward = (options_in_words(o, SCHEMA) for o in (plan.options, plan.options[::-1]))
@@ -107,6 +144,10 @@ def test_options_have_an_order_of_their_own() -> None:
 def test_people_are_drawn_by_lot_whatever_the_order(tmp_path: Path) -> None:
     chosen = {make(tmp_path / str(s), n=1, n_people=1, random_state=s).people["item-1"] for s in range(12)}
     assert chosen == {"ann", "cy"}
+    labels = pd.Index([f"p{n}" for n in range(30)])
+    drawn = draw_people(labels, 10, 3)
+    assert drawn == draw_people(labels[::-1], 10, 3)
+    assert drawn != sorted(drawn)  # nor in the order of the table
 
 
 @pytest.mark.parametrize(
@@ -148,6 +189,12 @@ def test_profiles_that_cannot_be_told(tmp_path: Path, profiles: Any, match: str)
     with pytest.raises(LeastwaysError, match=match) as caught:
         make(tmp_path / "study", profiles=profiles)
     assert isinstance(caught.value, PreferenceError | DataError)
+
+
+def test_simulated_people_of_another_schema(tmp_path: Path) -> None:
+    nothing: Any = None
+    with pytest.raises(DataError, match="plans and simulated people have different schemas"):
+        make(tmp_path / "s", profiles=lw.SimulatedPeople(SCHEMA.update(debt={"unit": "EUR"}), nothing, nothing))
 
 
 def test_people_without_a_profile_are_left_out(tmp_path: Path) -> None:

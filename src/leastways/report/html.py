@@ -54,7 +54,8 @@ def write_report(
     title
         The heading.
     max_people
-        How many people's plans are written out, in the order of the table.
+        How many people's plans are written out: people with options first, then those for whom nothing was found,
+        then those whom the model accepts as they are; within each, in the order of the table.
     truth
         Simulated people to judge the plans by (`lw.simulate_people`); adds their verdict, labelled as simulated.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -19,31 +20,63 @@ MAX_REJECTED = 50  # rows listed as unusable
 
 
 def people_section(plans: RecoursePlans, max_people: int) -> str:
-    """Write out the plans of the first people, and list the rows that could not be used."""
+    """Write out the plans of some people, those with options first, and list the rows that could not be used."""
     rejected = plans.summary.index[plans.summary["status"] == "invalid_input"]
-    usable = plans.summary.index.difference(rejected, sort=False)
+    kinds = _kinds(plans)
+    usable = [label for labels in kinds.values() for label in labels]
     shown = [_person(plans[label], plans.schema) for label in usable[:max_people]]
     parts = []
     if shown:
-        count = f"The first {len(shown)} of {len(usable)}." if len(usable) > len(shown) else ""
-        note = f'<p class="note">{count} The changes of one option go together; the options are alternatives.</p>'
-        parts.append(f"<section><h2>People and their options</h2>{note}{''.join(shown)}</section>")
+        who = _which(kinds, len(shown), len(usable))
+        note = f"{who}The changes of one option go together; the options are alternatives."
+        parts.append(f'<section><h2>People and their options</h2><p class="note">{note}</p>{"".join(shown)}</section>')
     if len(rejected):
         parts.append(_rejected(plans, rejected))
     return "\n".join(parts)
 
 
+def _kinds(plans: RecoursePlans) -> dict[str, list[Any]]:
+    """Return the usable people, who has most to read first, each kind in the order of the table.
+
+    Where a model accepts most people, the first of the table would be cards without anything on them.
+    """
+    summary = plans.summary
+    usable = summary["status"] != "invalid_input"
+    accepted = summary["status"] == "already_positive"
+    some = summary["n_options"] > 0
+    kinds = {
+        "people with options": usable & some,
+        "those for whom nothing was found": usable & ~some & ~accepted,
+        "those whom the model accepts as they are": usable & ~some & accepted,
+    }
+    return {name: summary.index[which].tolist() for name, which in kinds.items() if which.any()}
+
+
+def _which(kinds: Mapping[str, Sequence[Any]], shown: int, all_of_them: int) -> str:
+    """Say who is shown and in what order, as far as that is not plain from the page."""
+    count = f"The first {shown} of {all_of_them}" if all_of_them > shown else ""
+    first, *others = kinds
+    order = ", then ".join([f"{first} come first", *others]) if others else ""
+    told = ": ".join(filter(None, (count, order)))
+    return f"{_sentence(told)} " if told else ""
+
+
 def _person(plan: RecoursePlan, schema: Schema) -> str:
     now = "" if np.isnan(plan.probability) else f"chance of a yes now: {percent(plan.probability)}"
-    reason = f"<p>{escape(plan.reason)}</p>" if plan.reason else ""
+    reason = f"<p>{escape(_sentence(plan.reason))}</p>" if plan.reason else ""
     if plan.options:
-        body = _options_table(plan, schema) + _closing(plan)
+        body = reason + _options_table(plan, schema) + _closing(plan)
     else:
-        body = f"<p>{escape(STATUSES[plan.status].capitalize())}.</p>{_without_options(plan)}"
+        body = f"<p>{escape(_sentence(STATUSES[plan.status]))}</p>{reason}{_without_options(plan)}"
     return (
         f'<article class="person"><div class="head"><h3>Person {escape(str(plan.person))}</h3>'
-        f'<span class="note">{escape(now)}</span></div>{_state(plan, schema)}{reason}{body}</article>'
+        f'<span class="note">{escape(now)}</span></div>{_state(plan, schema)}{body}</article>'
     )
+
+
+def _sentence(text: str) -> str:
+    """Write a phrase as a sentence of its own; only its first letter changes, since values may stand in it."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _state(plan: RecoursePlan, schema: Schema) -> str:

@@ -89,8 +89,6 @@ class Solver:
         solved: list[tuple[Ticket, list[tuple[Issued, NewAnswer]]]] = []
         for ticket in tickets:
             own = [next(plans) for _ in ticket.asks]
-            if ticket.abandoned:
-                continue
             count = ticket.to_record([model_failed(plan) for plan in own])
             if not count:
                 ticket.fail(ModelError(f"the model failed on all {len(own)} people of the request."))

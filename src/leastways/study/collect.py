@@ -134,7 +134,7 @@ def _missing(study: Study, kept: dict[_Place, Answer], clashing: set[tuple[str, 
     silent = set(study.annotators) - {annotator for annotator, _, _ in kept}
     problems = []
     for annotator, items in study.tasks.items():
-        if annotator in silent and items:
+        if annotator in silent:
             detail = f"no usable answer to any of {len(items)} items."
             problems.append(Problem("missing", detail, (), annotator))
             continue

@@ -15,12 +15,14 @@ import pytest
 
 import leastways as lw
 from leastways.errors import ModelError
+from leastways.recourse import Recourse
 from leastways.server import Applicant, Issued, Limits, Service
 from leastways.server.app import create_app
 from leastways.server.faults import Busy, NotReady, Overtaken, StoreDown
 from leastways.server.pages import csrf
 from leastways.server.pages.texts import FOLDER
 from tests.server.pages.bank import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service, running
+from tests.server.shop import Client, serve, states
 from tests.server.test_jobs import until
 
 
@@ -359,6 +361,11 @@ def test_without_cookies_a_form_is_refused(service: Service, visitor: Visitor, i
     assert visitor.post(path, data={"csrf": csrf.proof("known to others", path)}).status_code == 403
 
 
+def test_a_browser_may_keep_files_but_no_page(visitor: Visitor, issued: Issued) -> None:
+    for path, kept in (("/static/pages.css", "no-cache"), (f"/p/{issued.token}", "no-store")):
+        assert visitor.get(path).headers["cache-control"] == kept
+
+
 def test_cookies_are_for_this_site_and_no_script(service: Service, issued: Issued) -> None:
     for scheme in ("http", "https"):
         set_cookie = Visitor(service, scheme).get(f"/p/{issued.token}?lang=de").headers.get_list("set-cookie")
@@ -367,6 +374,17 @@ def test_cookies_are_for_this_site_and_no_script(service: Service, issued: Issue
             assert "HttpOnly" in cookie
             assert "SameSite=lax" in cookie  # a link in a mail brings them along, a form elsewhere does not
             assert ("Secure" in cookie) == (scheme == "https")
+
+
+def test_cookies_are_for_the_way_by_which_somebody_came(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+    """From outside that is the proxy's https; whoever looks from this machine has no such way."""
+    address = {"public_url": "https://bank.example", "database": str(tmp_path / "d.db")}
+    with serve(shop, recourse, **address) as opened:
+        (issued,) = opened.answer([Applicant(states(1)[0])])
+        for host, secure in (("bank.example", True), ("localhost", False)):
+            page = Client(opened, host=host).get(f"/p/{issued.token}")
+            assert page.status_code == 200
+            assert ["Secure" in cookie for cookie in page.headers.get_list("set-cookie")] == [secure]
 
 
 def test_forms_outlive_a_restart(service: Service, visitor: Visitor, issued: Issued) -> None:

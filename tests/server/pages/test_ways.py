@@ -123,6 +123,15 @@ def test_what_no_preference_is_open_to_is_much_effort() -> None:
     assert alone.effort_width == 100
 
 
+@pytest.mark.parametrize("dearest", [0.7, 1.0, 2.5, float("inf")])
+def test_the_bar_says_the_same_as_the_word_whatever_the_other_options_cost(dearest: float) -> None:
+    near, far = view_of(
+        plan(option(1, 0.2, 0.6, housing="own"), option(2, dearest, 0.2, savings=30_000.0, hours_per_week=40))
+    ).options
+    assert (near.effort, near.effort_width) == ("moderate", 20)
+    assert (far.effort, far.effort_width) == ("very large", 70 if dearest == 0.7 else 100)
+
+
 @pytest.mark.parametrize(
     ("texts", "after", "now", "then", "difference"),
     [

@@ -17,7 +17,7 @@ from leastways.server.pages.words import ChangeView, Words
 _EFFORT = ((0.1, "small"), (0.3, "moderate"), (0.6, "large"))  # cost below -> word; above all of them: very large
 _RARELY = 0.005
 _TIE = 5e-7  # plans have six decimals
-_FULL = 100  # the width of a bar, in its own units
+_FULL = 100  # the width of a bar, in its own units: a cost of 1, the most that one change can cost, or more
 
 
 @dataclass(frozen=True)
@@ -135,17 +135,15 @@ def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
 
 
 def _cards(words: Words, told: Told, offered: Sequence[Way]) -> tuple[OptionView, ...]:
-    costs = [way.option.expected_cost for way in offered]
-    top = max([1.0, *(cost for cost in costs if math.isfinite(cost))])
-    return tuple(_card(words, told, way, rank, top) for rank, way in enumerate(offered, 1))
+    return tuple(_card(words, told, way, rank) for rank, way in enumerate(offered, 1))
 
 
-def _card(words: Words, told: Told, way: Way, rank: int, top: float) -> OptionView:
+def _card(words: Words, told: Told, way: Way, rank: int) -> OptionView:
     texts, option, state = words.texts, way.option, told.plan.state
     cost = option.expected_cost
     changes = tuple(words.changes(state, option.values))
     word = next((name for limit, name in _EFFORT if cost < limit), "very_large")
-    width = max(2, round(_FULL * cost / top)) if math.isfinite(cost) else _FULL
+    width = max(2, round(_FULL * min(cost, 1.0)))  # by the cost itself, as the word: other options do not count
     names = [feature.name for feature in changeable(words.schema, state)]
     if len(told.wishes.open(names)) == 1:  # by the formula it is free, whatever it takes: nothing to weigh it by
         word, width = "unknown", 0
