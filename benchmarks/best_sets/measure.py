@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.best_sets.bounds import coverage_bounds
+from benchmarks.best_sets.bounds import best_sets, share_served
 from benchmarks.best_sets.states import axes_of, minimal_states, served
 from benchmarks.paper import LOADERS, recourse
 from leastways.costs import CostDistribution, CostModel
@@ -22,6 +22,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "guided": {"n_costs": 1000},
     **{f"guided, satisfaction, M {n}": {"n_costs": n, "objective": "satisfaction"} for n in (4000, 16_000)},
 }
+ELSEWHERE = ", judged by others"  # cost functions that it was not chosen by
 
 
 class Asked(NamedTuple):
@@ -50,19 +51,24 @@ def measure(asked: Asked, first: int, last: int) -> list[dict[str, Any]]:
         reason = shortcut.reason if judge is None else judge.reason
         raise TypeError(f"{asked.data}: the model's encoder cannot be tabulated: {reason}")
     costs = CostModel.fit(schema, CostDistribution(noise_std=asked.noise), data.frame)
-    keys = stream(keys_of_labels(people.index.tolist(), 0), "hidden truth")
+    keys = keys_of_labels(people.index.tolist(), 0)
     rows = []
     for p, label in enumerate(people.index):
         began = time.perf_counter()
         here = slice(p, p + 1)
-        t = costs.sample(people.take(here), keys[here], asked.samples, [None]).tables
+        t, other = (
+            costs.sample(people.take(here), stream(keys[here], name), asked.samples, [None]).tables
+            for name in ("hidden truth", "other truth")
+        )
         states = minimal_states(partial(_accepted, judge, p), axes_of(t, 0))
-        serves = served(t, 0, states)
-        row = {"person": str(label), "states": len(states), "all": float(serves.any(axis=0).mean())}
+        serves, serves_others = served(t, 0, states), served(other, 0, states)
+        row = {"person": str(label), "states": len(states)}
+        row |= {"all": float(serves.any(axis=0).mean()), f"all{ELSEWHERE}": float(serves_others.any(axis=0).mean())}
         for name, (codes, whose) in options.items():
             row[name] = float(served(t, 0, codes[whose == p]).any(axis=0).mean())
-        bounds = coverage_bounds(serves, asked.options)
-        row |= {f"best {n}, at most": bound for n, bound in zip(asked.options, bounds, strict=True)}
+        for n, best in zip(asked.options, best_sets(serves, asked.options), strict=True):
+            row |= {f"best {n}, at most": best.bound, f"best {n}": share_served(serves, best.states)}
+            row[f"best {n}{ELSEWHERE}"] = share_served(serves_others, best.states)
         rows.append(row | {"seconds": time.perf_counter() - began})
     return rows
 

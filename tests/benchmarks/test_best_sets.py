@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from benchmarks.best_sets.bounds import coverage_bounds
+from benchmarks.best_sets.bounds import best_sets, share_served
 from benchmarks.best_sets.measure import Asked, measure
 from benchmarks.best_sets.states import Axis, minimal_states
 from hypothesis import given
@@ -60,19 +60,30 @@ def test_minimal_states_are_those_with_no_accepted_state_on_the_way(seed: int) -
 
 
 @given(seeds, st.integers(1, 4))
-def test_no_set_serves_more_than_its_bound(seed: int, size: int) -> None:
+def test_the_best_set_is_the_best_of_all_sets(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
-    serves = rng.random((7, 40)) < rng.uniform(0.02, 0.4, (7, 1))
-    best = max(serves[list(chosen)].any(axis=0).mean() for chosen in combinations(range(7), size))
-    (bound,) = coverage_bounds(serves, [size])
-    assert best <= bound + 1e-6
-    assert bound <= serves.any(axis=0).mean() + 1e-12
-    assert bound <= min(1.0, size * serves.mean(axis=1).max()) + 1e-6, "no better than as many copies of the best state"
+    serves = rng.random((9, 40)) < rng.uniform(0.02, 0.4, (9, 1))
+    most = max(serves[list(chosen)].any(axis=0).mean() for chosen in combinations(range(9), size))
+    (best,) = best_sets(serves, [size])
+    assert len(best.states) <= size
+    assert share_served(serves, best.states) == pytest.approx(most)
+    assert best.bound == pytest.approx(most, abs=1e-5)
+
+
+def test_exchanges_of_single_states_are_not_the_end() -> None:
+    """Two states in the place of two others serve all; neither of them helps alone."""
+    serves = np.zeros((4, 24), np.bool_)
+    serves[0, :13] = serves[1, 13:23] = True
+    serves[2, ::2] = serves[3, 1::2] = True
+    (best,) = best_sets(serves, [2])
+    assert set(best.states.tolist()) == {2, 3}
+    assert best.bound == pytest.approx(1.0)
 
 
 def test_a_bound_is_reached_where_states_serve_different_samples() -> None:
     serves = np.repeat(np.eye(6, dtype=np.bool_), 5, axis=1)
-    np.testing.assert_allclose(coverage_bounds(serves, [1, 3, 6]), [1 / 6, 1 / 2, 1], atol=1e-6)
+    bounds = [best.bound for best in best_sets(serves, [1, 3, 6])]
+    np.testing.assert_allclose(bounds, [1 / 6, 1 / 2, 1], atol=1e-5)
 
 
 @pytest.mark.real_data
@@ -84,4 +95,5 @@ def test_guided_search_is_near_the_best_ten_and_never_above() -> None:
     gaps = [[row["best 10, at most"] - share for name, share in row.items() if "guided" in name] for row in rows]
     assert np.min(gaps) >= -1e-6
     assert np.mean(gaps) < 0.015
-    assert all(row["best 10, at most"] <= row["all"] + 1e-6 for row in rows)
+    assert all(row["best 10"] <= row["best 10, at most"] <= row["all"] + 1e-6 for row in rows)
+    assert all(row["best 10, at most"] - row["best 10"] < 1e-4 for row in rows)  # proven, within 60 seconds

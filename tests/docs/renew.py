@@ -13,7 +13,7 @@ def main(names: list[str]) -> None:
     for page in [Path(name).resolve() for name in names] or PAGES:
         with tempfile.TemporaryDirectory() as folder:
             outputs = read_page(page, Path(folder))
-        stale = [output for output in outputs if not output.agrees()]
+        stale = [output for output in outputs if output.renewed() != output.shown]
         if stale:
             renew(page, stale)
         sys.stdout.write(f"{page.name}: {len(outputs)} outputs, {len(stale)} renewed\n")
