@@ -37,22 +37,45 @@ def outer(x: float) -> float:
 """
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_kernel_in_another_file_is_changed(elsewhere: bool, tmp_path: Path) -> None:
-    """numba itself looks only at the file of the function that is called."""
-    kernels = tmp_path / "leastways" / "kernels"
-    kernels.mkdir(parents=True)
-    shutil.copy(Path(leastways.__file__).parent / "kernels" / "compiled.py", kernels)
-    (kernels / "outer.py").write_text(OUTER, encoding="utf-8")
-    for package in (kernels, kernels.parent):
+@pytest.fixture
+def kernels(tmp_path: Path) -> Path:
+    """Make a package of two kernels, one of which calls the other."""
+    folder = tmp_path / "leastways" / "kernels"
+    folder.mkdir(parents=True)
+    shutil.copy(Path(leastways.__file__).parent / "kernels" / "compiled.py", folder)
+    (folder / "outer.py").write_text(OUTER, encoding="utf-8")
+    (folder / "inner.py").write_text(INNER.format(by=1.0), encoding="utf-8")
+    for package in (folder, folder.parent):
         (package / "__init__.py").touch()
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    if elsewhere:
-        environment |= {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    return folder
+
+
+def answer(kernels: Path, before: str = "", **settings: str) -> float:
+    """Call the outer kernel in a process of its own."""
+    root = kernels.parent.parent
+    environment = os.environ | {"PYTHONPATH": str(root)} | settings
+    run = [sys.executable, "-c", before + CODE]
+    return float(subprocess.run(run, env=environment, capture_output=True, text=True, check=True, cwd=root).stdout)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_kernel_in_another_file_is_changed(elsewhere: bool, kernels: Path, tmp_path: Path) -> None:
+    """numba itself looks only at the file of the function that is called."""
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if elsewhere else {}
     for by in (1.0, 20.0):
         (kernels / "inner.py").write_text(INNER.format(by=by), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True, cwd=tmp_path
-        )
-        assert float(done.stdout) == 1 + by
+        assert answer(kernels, **settings) == 1 + by
     assert list((tmp_path / "cache" if elsewhere else kernels).rglob("outer.*.nbi"))
+
+
+def test_another_release_of_numba(kernels: Path, tmp_path: Path) -> None:
+    """numba itself leaves the other release's code in place and writes over it, while others may read it."""
+    cache = tmp_path / "cache"
+    assert answer(kernels, NUMBA_CACHE_DIR=str(cache)) == 2.0
+    old = next(cache.rglob("outer.*.nbi")).with_name("outer.old.nbc")
+    old.touch()
+    assert answer(kernels, NUMBA_CACHE_DIR=str(cache)) == 2.0
+    assert old.exists()
+    assert answer(kernels, "import numba; numba.__version__ += '.1'", NUMBA_CACHE_DIR=str(cache)) == 2.0
+    assert not old.exists()
+    assert list(cache.rglob("outer.*.nbi"))

@@ -51,16 +51,18 @@ def _made(function: Kernel, **options: Any) -> Kernel:
 
 @lru_cache
 def _drop_stale_machine_code(folder: Path) -> None:
-    """Delete the machine code of our kernels in this folder if any of their sources changed since it was made.
+    """Delete the machine code of our kernels in this folder if any of their sources, or numba, changed since then.
 
     numba looks only at a function's own file. A kernel that calls one in another file would keep running that one's
-    old code: wrong results after an update, with nothing to show for it.
+    old code: wrong results after an update, with nothing to show for it. And while one process writes over the code of
+    another release of numba, a second one may read what is still the old.
     """
     sources = sorted((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in Path(__file__).parent.glob("*.py"))
+    made_of = repr((numba.__version__, sources))
     stamp = folder / "kernel-sources.txt"
     with suppress(OSError):  # a folder that cannot be written to keeps what is in it
         folder.mkdir(parents=True, exist_ok=True)
-        if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(sources):
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != made_of:
             for old in (*folder.glob("*.nbi"), *folder.glob("*.nbc")):
                 old.unlink(missing_ok=True)
-            stamp.write_text(repr(sources), encoding="utf-8")
+            stamp.write_text(made_of, encoding="utf-8")
