@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ def test_the_cause_is_told(tmp_path: Path, command: list[str]) -> None:
     assert "refused" in result.stderr
     assert "s3cret" not in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_nothing_of_its_log_is_left_after_the_command(tmp_path: Path) -> None:
+    """A handler that stayed would go on writing to a stderr that may be closed by then."""
+    file = write_shop(tmp_path)
+    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"database": NOBODY}))
+    loggers = [logging.getLogger(name) for name in ("leastways", "uvicorn")]
+    before = [(list(logger.handlers), logger.level) for logger in loggers]
+    assert run("serve", "--config", file).exit_code == 2
+    assert [(logger.handlers, logger.level) for logger in loggers] == before
 
 
 def test_the_password_is_left_out_where_the_driver_repeats_it() -> None:

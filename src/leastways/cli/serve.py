@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +51,8 @@ def serve(
         from leastways.server.config import read_config
 
         changes = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-        _serve(read_config(config, **changes))
+        with _log_on_stderr():
+            _serve(read_config(config, **changes))
 
 
 def _serve(config: ServiceConfig) -> None:
@@ -58,7 +61,6 @@ def _serve(config: ServiceConfig) -> None:
     from leastways.server.running import check_exposure, open_socket, run
     from leastways.server.service import Service
 
-    _log_to_stderr()
     notes().print("Loading the model; what has to be compiled is compiled now ...")
     with cause_told(config.database):
         opened = Service.open(config)
@@ -72,14 +74,21 @@ def _serve(config: ServiceConfig) -> None:
     notes().print("Ended. What was accepted is recorded; unfinished jobs go on at the next start.")
 
 
-def _log_to_stderr() -> None:
-    """Write what happens to stderr, with the time; a service has no other place to say it."""
+@contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """Write what happens to stderr, with the time, while the command runs; a service has no other place to say it."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    for name in ("leastways", "uvicorn"):
-        logger = logging.getLogger(name)
+    loggers = [(logger, logger.level) for logger in map(logging.getLogger, ("leastways", "uvicorn"))]
+    for logger, _ in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:  # whoever called the command in a process of their own keeps their logging, and maybe not this stream
+        for logger, level in loggers:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
 
 
 def _write_example(folder: Path) -> None:
