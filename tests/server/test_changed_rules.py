@@ -20,6 +20,7 @@ from leastways.server.jobs import JobRunner
 from leastways.server.tables import JobRow
 from tests.server.pages.bank import Visitor
 from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, pipeline, serve, states
+from tests.server.test_jobs import finished, until
 
 Reopen = Callable[..., AbstractContextManager[Service]]
 QUICK = {"bootstraps": 50, "permutations": 50}
@@ -108,20 +109,13 @@ def test_a_job_whose_people_do_not_fit_any_more(reopen: Reopen, monkeypatch: pyt
     with reopen(FEWER) as service:
         service._runner.wake()
         client = Client(service)
-        for _ in range(200):
-            if (told := client.get(f"/v1/jobs/{job.id}").json())["state"] == "failed":
-                break
-            service._runner._thread.join(0.05)
-        assert "the schema has changed since this job was taken up" in told["error"]
+        assert "the schema has changed since this job was taken up" in finished(client, job.id)["error"]
         waiting = client.get(f"/v1/recourse/{promised[0].id}").json()["detail"]
         assert "failed: the schema has changed" in waiting
         page = Visitor(service).get(f"/p/{promised[0].token}")
         assert (page.status_code, "could not be prepared" in page.text) == (503, True)
     with reopen() as service:  # the schema of that time: it goes on
-        for _ in range(400):
-            if service.jobs.read(job.id).state == "done":
-                break
-            service._runner._thread.join(0.05)
+        until(lambda: service.jobs.read(job.id).state == "done")
         assert service.jobs.read(job.id).done == 3
 
 
@@ -148,11 +142,8 @@ def test_categories_that_are_no_texts(shop: Path, tmp_path: Path) -> None:
                 (issued,) = service.answer([Applicant(people[0])])
             assert service.still_fits(service.read_by_token(issued.token))
             job, _ = service.promise([Applicant(state) for state in people[1:]])
-            for _ in range(400):
-                if (told := service.jobs.read(job.id)).state in ("done", "failed"):
-                    break
-                service._runner._thread.join(0.05)
-            assert (told.state, told.done) == ("done", 5), told.error
+            told = finished(Client(service), job.id)
+            assert (told["state"], told["done"]) == ("done", 5), told
             served = service.served()
     assert (len(served.made), served.left_out) == (11, 0)
 

@@ -46,7 +46,7 @@ class Gate:
 
     def __call__(self, frame: Any) -> Any:
         self.entered.set()
-        assert self.open.wait(20)
+        assert self.open.wait(60)
         return chance(frame)
 
     def recourse(self) -> Recourse:
@@ -153,7 +153,7 @@ def test_a_full_queue_sends_away_at_once_and_keeps_what_it_took(limited: Callabl
         gate.open.clear()
         gate.entered.clear()
         first = service.submit([Applicant(states(1)[0])])
-        assert gate.entered.wait(10)  # it is at work; the next ones wait
+        assert gate.entered.wait(60)  # it is at work; the next ones wait
         taken = [service.submit([Applicant(row)]) for row in states(2)]
         began = time.perf_counter()
         answer = Client(service).apply({"state": states(1)[0]})
@@ -163,7 +163,7 @@ def test_a_full_queue_sends_away_at_once_and_keeps_what_it_took(limited: Callabl
         with pytest.raises(Busy):
             service.answer([Applicant(states(1)[0])])
         gate.open.set()
-        ids = {issued.answer.id for ticket in (first, *taken) for issued in ticket.future.result(20)}
+        ids = {issued.answer.id for ticket in (first, *taken) for issued in ticket.future.result(60)}
         assert len(ids) == 3
         assert counts(service)["answers"] == 3
         assert all(service.read(one).plan.options for one in ids)
@@ -179,7 +179,7 @@ def test_an_answer_that_takes_too_long_stores_nothing(limited: Callable[..., Any
         with pytest.raises(TooLate):
             service.answer([Applicant(states(1)[0])])
         gate.open.set()
-        (issued,) = service.submit([Applicant(states(1)[0])]).future.result(20)
+        (issued,) = service.submit([Applicant(states(1)[0])]).future.result(60)
         assert counts(service)["people"] == 1  # those given up are not in the database
         assert service.read(issued.answer.id).id == issued.answer.id
 
@@ -321,7 +321,7 @@ def test_jobs_get_their_turn_among_requests() -> None:
     hold = threading.Event()
 
     def work(tickets: list[Ticket]) -> None:
-        hold.wait(10)
+        hold.wait(60)
         for ticket in tickets:
             order.append(ticket.asks[0])
             ticket.future.set_result(None)
@@ -331,7 +331,7 @@ def test_jobs_get_their_turn_among_requests() -> None:
     tickets += [batcher.submit(Ticket([f"j{i}"]), patient=True) for i in range(2)]
     hold.set()
     for ticket in tickets:
-        ticket.future.result(10)
+        ticket.future.result(60)
     assert order.index("j0") < order.index("r7")
     assert order.index("r0") < order.index("j0")
     batcher.close(5)
@@ -339,14 +339,15 @@ def test_jobs_get_their_turn_among_requests() -> None:
         batcher.submit(Ticket(["late"]))
 
 
-def test_those_who_come_while_a_batch_is_at_work_are_taken_together() -> None:
+def test_those_who_come_while_a_batch_is_at_work_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastways.server.batching._LINGER", 60)  # however slow this thread is with the third
     sizes: list[int] = []
     release = threading.Event()
 
     def work(tickets: list[Ticket]) -> None:
         sizes.append(len(tickets))
         if len(sizes) == 1:
-            release.wait(10)
+            release.wait(60)
         for ticket in tickets:
             ticket.future.set_result(None)
 
@@ -355,9 +356,9 @@ def test_those_who_come_while_a_batch_is_at_work_are_taken_together() -> None:
     until(lambda: len(sizes) == 1)
     others = [batcher.submit(Ticket([i])) for i in range(3)]  # the second thread is idle, and lets them gather
     for ticket in others:
-        ticket.future.result(10)
+        ticket.future.result(60)
     release.set()
-    first.future.result(10)
+    first.future.result(60)
     assert sizes == [1, 3]
     batcher.close(5)
 
@@ -369,18 +370,18 @@ def test_nothing_is_looked_for_by_those_who_gave_up_waiting() -> None:
     def work(tickets: list[Ticket]) -> None:
         seen.extend(ticket.asks[0] for ticket in tickets)
         begun.set()
-        assert release.wait(10)
+        assert release.wait(60)
         for ticket in tickets:
             ticket.future.set_result(None)
 
     batcher = Batcher(work, waiting_people=100, at_once=3)
     tickets = [batcher.submit(Ticket([0]))]
-    assert begun.wait(10)
+    assert begun.wait(60)
     tickets += [batcher.submit(Ticket([i])) for i in (1, 2, 3)]
     assert tickets[2].abandon()
     release.set()
     for ticket in (tickets[1], tickets[3]):
-        ticket.future.result(10)
+        ticket.future.result(60)
     assert (seen, batcher.waiting) == ([0, 1, 3], 0)
     batcher.close(5)
 
@@ -402,9 +403,9 @@ def test_nobody_hears_of_another_s_fault(lite: Service, monkeypatch: pytest.Monk
         Ticket([lite._new_ask(Applicant(row, reference=label), row)]) for row, label in ((fine, "fine"), (odd, "odd"))
     ]
     lite._solver.work(tickets)
-    assert tickets[0].result(10)[0].answer.plan.options
+    assert tickets[0].result(60)[0].answer.plan.options
     with pytest.raises(PreferenceError):
-        tickets[1].result(10)
+        tickets[1].result(60)
     assert counts(lite)["people"] == 1
 
 
@@ -414,7 +415,7 @@ def test_whoever_waits_hears_of_a_failure() -> None:
 
     batcher = Batcher(work, waiting_people=100, at_once=4)
     with pytest.raises(ZeroDivisionError):
-        batcher.submit(Ticket([1])).result(10)
+        batcher.submit(Ticket([1])).result(60)
     with pytest.raises(ZeroDivisionError):  # and the thread is still there
-        batcher.submit(Ticket([1])).result(10)
+        batcher.submit(Ticket([1])).result(60)
     batcher.close(5)

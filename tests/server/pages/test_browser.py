@@ -62,6 +62,7 @@ def visit(browser: Any, site: Site) -> Iterator[Open]:
         def visit(path: str, home: str = site.home, expect: tuple[str, ...] = (), **options: Any) -> Any:
             context = browser.new_context(**({"viewport": DESK} | options))
             stack.callback(context.close)
+            context.add_init_script(ABREAST)
             tab = context.new_page()
             tab.on("pageerror", lambda error: faults.append(str(error)))
             tab.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
@@ -79,13 +80,24 @@ def _complaints(said: Any, expected: tuple[str, ...]) -> list[str]:
     return [] if known else [said.text]
 
 
+# Whether options came for the form as it stands, and not only for what was said before: that may still be on its way.
+ABREAST = """(() => {
+    const send = window.fetch;
+    window.fetch = (where, said) => {
+        if (said?.method === "POST") window.asked = String(said.body);
+        return send(where, said);
+    };
+    document.addEventListener("followed", () => { window.answered = window.asked; });
+    window.abreast = () =>
+        window.answered === String(new URLSearchParams(new FormData(document.getElementById("wishes"))));
+})()"""
+
+
 def followed(page: Any, act: Callable[[], Any]) -> None:
-    """Do something on the form, and wait until the options have followed."""
-    page.evaluate(
-        "() => { window.came = 0; document.addEventListener('followed', () => window.came++, {once: true}); }"
-    )
+    """Do something on the form, and wait until the options have followed it."""
+    page.evaluate("() => { window.answered = null; }")
     act()
-    page.wait_for_function("() => window.came > 0")
+    page.wait_for_function("() => window.abreast()")
 
 
 def led_on(page: Any, act: Callable[[], Any]) -> None:
@@ -231,8 +243,8 @@ def test_a_choice_reaches_the_database(visit: Open, site: Site) -> None:
     assert recorded(site, one.answer.id) == (number, "")
     page.locator(".refuse summary").click()
     page.locator("#reason").fill(f"too far {SCRIPT}")
-    page.locator(".refuse button").click()
-    page.wait_for_function("() => document.querySelector('.card.chosen') === null")
+    led_on(page, page.locator(".refuse button").click)
+    assert page.locator(".card.chosen").count() == 0
     assert recorded(site, one.answer.id) == (None, f"too far {SCRIPT}")
     assert SCRIPT in page.inner_text("#recorded")
     assert page.title() != "broken"
@@ -372,7 +384,7 @@ def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) ->
     for _ in range(2):
         with page.context.expect_page() as opened:
             inbox.locator("a").click()
-        opened.value.wait_for_selector(".card")
+        opened.value.wait_for_load_state()  # with its script, which hears of what is done from then on
         tabs.append(opened.value)
     followed(tabs[0], tabs[0].locator("input[name$=-lock]").first.check)
 
@@ -408,10 +420,14 @@ def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     held: list[Any] = []
     page.route("**/p/*", lambda route: held.append(route))
+    page.clock.install()
+    page.clock.pause_at(time.time() + 3600)
     page.locator("input[name$=-lock]").first.check()
-    page.wait_for_function(
-        "() => document.getElementById('told').textContent.includes('longer than usual')", timeout=8000
-    )
+    page.evaluate("() => fetch('/static/icon.svg').then(() => 0)")  # whatever was asked before this has been seen
+    page.clock.run_for(1000)
+    assert "longer than usual" not in page.inner_text("#told")
+    page.clock.run_for(1000)
+    assert "longer than usual" in page.inner_text("#told")
     followed(page, lambda: held[0].continue_())
 
 
@@ -433,7 +449,7 @@ def test_without_scripts(visit: Open, site: Site) -> None:
     led_on(page, page.get_by_role("button", name="Show my options").click)
     assert page.locator(".problems").is_visible()
     top = "document.querySelector('#options').getBoundingClientRect().top"
-    until(lambda: page.evaluate(top) < 100, 10)  # it goes there when it draws the page, some time after it has it
+    until(lambda: page.evaluate(top) < 100)  # it goes there when it draws the page, some time after it has it
     page.goto(page.url)
     options = site.service.read_by_token(one.token).plan.options
     assert options
@@ -449,6 +465,7 @@ def test_by_keyboard_alone(visit: Open, site: Site) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
+    page.wait_for_function("() => document.activeElement.id === 'content'")
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.name ?? ''").endswith("-lock"):
@@ -554,7 +571,8 @@ def test_who_is_led_to_a_wrong_limit_sees_what_it_is_of(visit: Open, site: Site)
     page.wait_for_selector(".problems a", state="attached")
     page.locator(".problems a").click()
     page.wait_for_function("() => document.activeElement.type === 'text'")
-    assert wish.locator("legend").evaluate("one => one.getBoundingClientRect().top") >= 0
+    seen = "one => one.getBoundingClientRect().top >= 0 && one.getBoundingClientRect().bottom <= window.innerHeight"
+    until(lambda: wish.locator("legend").evaluate(seen))  # the focus is there before the page has moved
 
 
 def test_targets_are_large_enough(visit: Open, site: Site) -> None:
