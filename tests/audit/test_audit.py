@@ -267,6 +267,16 @@ def test_a_small_reference_group_is_compared_with_nobody() -> None:
     assert np.isnan([line["p"], line["p_adjusted"]]).all()
 
 
+def test_that_nothing_differs_is_said_of_what_people_are_offered() -> None:
+    """The rows that the search asked about may differ: the tables say so, and no sentence denies it."""
+    made = plans(["female"] * 40 + ["male"] * 40, [1.0] * 80)
+    made.summary["queries"] = [10 + i % 3 for i in range(40)] + [20 + i % 3 for i in range(40)]
+    found = audit(made, "sex")
+    assert row(found.ratios, "sex", "male", "queries")["note"] == "higher"
+    text = "comparisons of what people are offered shows a difference that chance would not explain."
+    assert findings(found) == [f"None of 4 {text}"]
+
+
 def test_one_group_alone_is_said_to_be_alone() -> None:
     extra = pd.DataFrame({"same": ["z"] * 80})
     made = plans(["female"] * 40 + ["male"] * 40, np.linspace(0.1, 1, 80))

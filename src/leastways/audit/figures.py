@@ -48,7 +48,11 @@ MEASURES = {
         "expected cost of the cheapest option over the preferences that one serves, mean over people with options",
     ),
     "options": Measure(False, "high", *2 * ("options offered, mean over refused people",)),
-    "queries": Measure(False, "", *2 * ("rows the model was asked about, mean over refused people",)),
+    "queries": Measure(
+        False,
+        "",
+        *2 * ("rows the model was asked about, mean over refused people; about the search, so never a finding",),
+    ),
 }
 
 

@@ -97,7 +97,8 @@ def findings(audit: Audit) -> list[str]:
     if lines:
         return lines
     if tested := int(outcomes["p"].notna().sum()):
-        return [f"None of {tested} comparisons shows a difference that chance would not explain."]
+        what = "comparisons of what people are offered"  # how many rows the search asked about is not among them
+        return [f"None of {tested} {what} shows a difference that chance would not explain."]
     by_grouping = [(name, in_one_group(audit.grouping(name))) for name in audit.groupings]
     alone = [f"By {name}: {text}" for name, text in by_grouping if text]
     if len(alone) < len(audit.groupings):
