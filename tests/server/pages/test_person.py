@@ -222,6 +222,19 @@ def test_wrong_limits_are_named_and_shown_again(service: Service, visitor: Visit
     assert service.read_by_token(issued.token).id == before.id
 
 
+def test_german_sentences_take_words_as_they_are(service: Service, visitor: Visitor, issued: Issued) -> None:
+    """Units and categories stand in one case, "Jahre": no sentence may need another, as in "von 20 Jahre"."""
+    path, low = f"/p/{issued.token}", place(service, "age", "low")
+    page = visitor.send(f"{path}?lang=de", {low: "alt"}).text
+    assert re.search(r"eine Zahl, mindestens \d+\u00a0Jahre und höchstens \d+\u00a0Jahre, oder", page)
+    page = visitor.send(f"{path}?lang=de", {low: "999"}).text
+    assert re.search(r"Möglich sind mindestens \d+\u00a0Jahre und höchstens \d+\u00a0Jahre\.", page)
+    answer = service.read_by_token(issued.token)
+    visitor.send(f"{path}/choice", {"answer": answer.id, "option": "1"})
+    page = visitor.get(f"{path}?lang=de").text
+    assert re.search(r"dass Sie das tun könnten: \S+[^:.(]* \(bisher [^()]+, dann [^()]+\)", page)
+
+
 def test_nothing_works_says_so_with_the_nearest_miss(service: Service, visitor: Visitor) -> None:
     state = dict(issue_worst(service).answer.state)
     token = issue_worst(service).token
