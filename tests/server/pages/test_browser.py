@@ -375,6 +375,20 @@ def test_a_newer_answer_does_not_wait_for_ever(visit: Open, site: Site) -> None:
     assert name not in asked_to_change(page)
 
 
+def test_what_is_said_before_the_script_is_there_counts(visit: Open, site: Site) -> None:
+    one = site.someone()
+    held: list[Any] = []
+    name = sorted(c.feature for c in one.answer.plan.options[0].changes)[0]
+    page = visit("/p/unknown", expect=("status of 404",))  # which has no script
+    page.route("**/static/follow.js", lambda route: held.append(route))
+    page.goto(f"{site.home}/p/{one.token}", wait_until="commit")
+    page.locator(f"[name={site.place(name, 'lock')}]").check()
+    until(lambda: bool(page.evaluate("1") and held))
+    held[0].continue_()
+    page.wait_for_function("() => window.abreast()")
+    assert name not in asked_to_change(page)
+
+
 def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) -> None:
     page = visit("/p/unknown", expect=("status of 404",))
     mail = f'<a href="{site.home}/p/{site.someone().token}" target="_blank">your page</a>'

@@ -16,7 +16,11 @@ function name(slider) {
 if (form) {
   const sliders = form.querySelectorAll('input[type="range"]');
   sliders.forEach(name);
+  const said = [...form.querySelectorAll("input:not([type=hidden])")].some((one) =>
+    one.type === "checkbox" ? one.checked !== one.defaultChecked : one.value !== one.defaultValue,
+  );
   const follower = new Follower(form, document.getElementById("options"), document.getElementById("live"));
+  if (said) follower.now(); // while this script was on its way, over a slow connection
   form.addEventListener("input", (event) => {
     if (event.target.type === "range") name(event.target);
     if (event.target.type === "checkbox") follower.now();
