@@ -31,6 +31,11 @@ def fails_on_old_cooks(frame):
     answer = approve(frame)
     answer[(frame["job title"] == "cook") & (frame["age"] > 50)] = np.nan
     return answer
+
+def never_accepts_cooks(frame):
+    answer = approve(frame)
+    answer[(frame["job title"] == "cook") & (answer >= 0.5)] = np.nan
+    return answer
 """
 
 

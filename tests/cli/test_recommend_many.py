@@ -48,6 +48,21 @@ def test_as_json(bank: Path, tmp_path: Path) -> None:
     assert again["summary"] == said["summary"]
 
 
+def test_a_model_that_fails_before_anything_is_found(bank: Path, tmp_path: Path) -> None:
+    """Their status is `none_found`, but nobody knows whether there is nothing: the code says so, as for a file."""
+    asked = {"model": "bank_rule:never_accepts_cooks"}
+    wanted = recommend(bank, tmp_path / "plans.json", "--editable", "hours-week", **asked)
+    result = recommend(bank, tmp_path / "plans", "--editable", "hours-week", **asked)
+    summary = read_plans(tmp_path / "plans").summary
+    failed = summary["reason"].str.contains("the model failed")
+    assert set(summary.loc[failed, "status"]) == {"none_found"}
+    assert wanted.exit_code == result.exit_code == 4
+    assert f"the model failed for {failed.sum()} person(s)" in wanted.stderr
+    assert f"the search ended early for {failed.sum()} person(s)" in result.stderr
+    said = document(recommend(bank, tmp_path / "plans", "--editable", "hours-week", "--resume", "--json", **asked))
+    assert said["cut_short"] == failed.sum()
+
+
 def test_the_audit_at_the_end(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a sample where there are too many people, which the report says."""
     monkeypatch.setattr("leastways.cli.many.SAMPLE", 8)

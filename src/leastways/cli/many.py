@@ -169,6 +169,7 @@ class Many:
             "seconds": round(result.seconds, 3),
             "people_per_second": None if result.seconds == 0 else round(result.people_per_second, 1),
             "solved": result.solved,
+            "cut_short": result.cut_short,
         }
         facts |= {} if report is None else {"audit": str(report)}
         print_json({"out": str(result.folder), **facts, "summary": result.totals.to_dict(), "settings": settings})
@@ -181,10 +182,10 @@ class Many:
     @staticmethod
     def _tell_of_failures(result: PopulationResult) -> None:
         """Say how many people could not be served in full, and end with the code that says so."""
-        unusable, partial = (result.totals.statuses.get(status, 0) for status in ("invalid_input", "partial"))
-        if unusable or partial:
+        unusable, early = result.totals.statuses.get("invalid_input", 0), result.cut_short
+        if unusable or early:
             what = [f"{unusable:,} row(s) could not be used"] if unusable else []
-            what += [f"the search ended early for {partial:,} person(s)"] if partial else []
+            what += [f"the search ended early for {early:,} person(s)"] if early else []
             notes().print(
                 f"Note: {', and '.join(what)}; the column reason says why.",
                 style="yellow",

@@ -3,13 +3,16 @@
 from leastways.plans.certificate import CERTIFICATE, Certificate
 from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
 from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
-from leastways.plans.status import NOT_SEARCHED, STATUSES, Status
+from leastways.plans.status import CUT_SHORT, MODEL_FAILED, NOT_SEARCHED, OUT_OF_TIME, STATUSES, Status
 from leastways.plans.wording import Change
 
 __all__ = [
     "CERTIFICATE",
+    "CUT_SHORT",
     "FIGURES",
+    "MODEL_FAILED",
     "NOT_SEARCHED",
+    "OUT_OF_TIME",
     "STATUSES",
     "SUMMARY",
     "Certificate",

@@ -13,4 +13,7 @@ STATUSES: dict[str, str] = {
     "already_positive": "the model accepts this person as they are",
     "invalid_input": "this row cannot be used; the reason says why",
 }
+OUT_OF_TIME = "the time limit ended the search early"
+MODEL_FAILED = "the search stopped early because the model failed"
+CUT_SHORT = (OUT_OF_TIME, MODEL_FAILED)  # how the reason of somebody begins whose search did not come to its end
 NOT_SEARCHED = ("already_positive", "invalid_input")  # nobody looked for options for these people

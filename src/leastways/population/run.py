@@ -54,6 +54,8 @@ class PopulationResult:
         The figures over all people.
     solved
         Searches made; fewer than people if equal people were solved once.
+    cut_short
+        People whose search ended early, with options or without: the model failed on the way, or time was over.
     seconds
         Duration of this try; 0 if there was nothing left to do.
     people_per_second
@@ -63,6 +65,7 @@ class PopulationResult:
     folder: Path
     totals: Totals
     solved: int
+    cut_short: int
     seconds: float
     people_per_second: float
 
@@ -342,4 +345,4 @@ def _links(crew: Crew) -> dict[str, str]:
 def _result(folder: RunFolder, seconds: float, people: int) -> PopulationResult:
     sums = folder.manifest["totals"]
     speed = people / seconds if seconds else np.nan
-    return PopulationResult(folder.path, totals_of(sums), sums["solved"], seconds, float(speed))
+    return PopulationResult(folder.path, totals_of(sums), sums["solved"], sums["cut_short"], seconds, float(speed))

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from leastways.plans import NOT_SEARCHED, STATUSES
+from leastways.plans import CUT_SHORT, NOT_SEARCHED, STATUSES
 from leastways.report.totals import Totals
 
-_SUMS = ("people", "in_need", "with_options", "options", "covered", "satisfied", "cost", "served", "queries", "solved")
+_SUMS = (
+    *("people", "in_need", "with_options", "options", "covered", "satisfied", "cost", "served"),
+    *("queries", "solved", "cut_short"),
+)
 
 
 def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
@@ -34,6 +37,7 @@ def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
         "served": int(served.sum()),
         "queries": queries,
         "solved": solved,
+        "cut_short": sum(reason.startswith(CUT_SHORT) for reason in people["reason"].to_pylist()),
         "statuses": {name: n for name, n in counts.items() if n},
     }
 

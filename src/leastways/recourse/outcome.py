@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
 from leastways.kernels.sets import describe_sets
-from leastways.plans import RecoursePlans, no_failed_rows
+from leastways.plans import MODEL_FAILED, OUT_OF_TIME, RecoursePlans, no_failed_rows
 from leastways.recourse.people import People
 from leastways.schema import Schema
 from leastways.search import SearchResult
@@ -134,11 +134,11 @@ class Outcome:
         self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
         cut = result.cut_short
         self.status[rows[cut]] = np.where(chosen.n[cut] > 0, "partial", "none_found")
-        self.reason[rows[cut]] = "the time limit ended the search early"
+        self.reason[rows[cut]] = OUT_OF_TIME
         for place, error in result.failures.items():
             self.queries[rows[place]] -= error.unanswered
             self.status[rows[place]] = "partial" if chosen.n[place] else "none_found"
-            self.reason[rows[place]] = f"the search stopped early because the model failed: {error}"
+            self.reason[rows[place]] = f"{MODEL_FAILED}: {error}"
             self.failures[int(rows[place])] = error
             if error.rows is not None and len(error.rows) == result.queries[place]:
                 self.lost.add(int(rows[place]))
