@@ -159,6 +159,10 @@ def test_a_sentence_names_the_very_value() -> None:
     money = Feature("loan", "integer", (5000, 20_000), dtype="int64")
     assert change_text(money, 18_900, 6400) == "lower loan from 18,900 to 6,400"
     assert change_text(money, 1998, 2004) == "raise loan from 1998 to 2004"
+    income = Feature("income", "real", (500.0, 9000.0), dtype="float64")
+    assert change_text(income, 3512.3, 4822.0) == "raise income from 3,512.3 to 4,822"
+    assert change_text(income, 4822.0, 3512.3) == "lower income from 4,822 to 3,512.3"
+    assert change_text(income, 2000.0, 4822.0) == "raise income from 2000 to 4822"
 
 
 def test_equality() -> None:

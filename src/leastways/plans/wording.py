@@ -32,7 +32,7 @@ def differs(feature: Feature, before: Any, after: Any) -> bool:
 
 
 NOT_STATED = "not stated"
-_GROUPED = 10_000  # from here digits are grouped, also without a unit; a year is not
+_GROUPED = 10_000  # from here digits are grouped, also without a unit, as in fractions; a year is not
 
 
 def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool = False) -> str:
@@ -72,7 +72,7 @@ def change_text(feature: Feature, before: Any, after: Any) -> str:
 
 def change_values(feature: Feature, before: Any, after: Any) -> tuple[str, str]:
     """Write both values of a change in one manner, and to the last digit: the model may refuse a rounded one."""
-    grouped = feature.numeric and max(abs(before), abs(after)) >= _GROUPED
+    grouped = feature.numeric and (max(abs(before), abs(after)) >= _GROUPED or before % 1 > 0 or after % 1 > 0)
     old, new = (value_text(feature, value, exact=True, grouped=grouped) for value in (before, after))
     if old == new:  # so near to each other that only the last digits of floats differ
         old, new = f"{float(before):,}", f"{float(after):,}"
