@@ -87,6 +87,21 @@ def test_ranges() -> None:
         preferences(SCHEMA, (), (), None, ["hour=20:30"])
 
 
+def test_a_category_that_holds_a_comma() -> None:
+    table = Schema.infer(pd.DataFrame({"car": ["none", "used, old", "used, old, broken", "new"]}))
+    for text, values in [
+        ("used, old", ["used, old"]),
+        ("none,used, old,new", ["none", "used, old", "new"]),
+        ("used, old, broken, used, old", ["used, old, broken", "used, old"]),
+        ("new, none", ["new", "none"]),
+    ]:
+        said = preferences(table, (), (), None, [f"car={text}"])
+        assert said is not None
+        assert said.ranges == {"car": values}
+    with pytest.raises(PreferenceError, match="'used' is not a value of 'car'"):
+        preferences(table, (), (), None, ["car=used,new"])
+
+
 def test_an_example_is_of_a_number_where_nothing_else_is_meant() -> None:
     table = Schema.infer(TRAIN[["job", "hours"]])
     with pytest.raises(PreferenceError, match=r"'20:50': write FEATURE=VALUE, such as hours=20:60\."):

@@ -109,7 +109,7 @@ def _range(text: str, schema: Schema) -> tuple[str, Any]:
     feature = schema.by_name.get(name)
     if feature is None or feature.numeric:
         return name, _ends(text, said)
-    return name, [_category(part, feature) for part in said.split(",")]
+    return name, _categories(said, feature)
 
 
 def _ends(text: str, said: str) -> tuple[Any, Any]:
@@ -119,6 +119,19 @@ def _ends(text: str, said: str) -> tuple[Any, Any]:
     if not colon or unread:
         raise PreferenceError(f"--range {text!r}: write two numbers, such as 20:50, or one of them: 20: or :50.")
     return ends[0], ends[1]
+
+
+def _categories(said: str, feature: Feature) -> list[Any]:
+    """Read values between commas. A value may itself hold commas: the longest text that is a value counts as one."""
+    parts, values = said.split(","), []
+    while parts:
+        for n in range(len(parts), 0, -1):
+            value = _category(",".join(parts[:n]), feature)
+            if n == 1 or value in feature.values:
+                break
+        values.append(value)
+        del parts[:n]
+    return values
 
 
 def _category(text: str, feature: Feature) -> Any:
