@@ -95,6 +95,17 @@ def test_an_exception_is_wrapped_with_its_rows() -> None:
     assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
 
 
+def test_bad_answers_are_counted_among_a_groups_own_rows() -> None:
+    """What somebody is told does not depend on who else was asked about."""
+    meter = meter_of(lambda frame: np.where(frame.index == 1003, 0.5, np.nan))
+    _, failures = meter.judge_by_group(FRAME, np.array([0, 0, 1, 1, 1, 2]), named=True)
+    said = {number: str(error) for number, error in failures.items()}
+    assert said[0].endswith("; 2 of 2 rows have such answers.")
+    assert said[1].endswith("; 2 of 3 rows have such answers.")
+    assert said[2].endswith("; 1 of 1 rows have such answers.")
+    assert "for row 1002 (" in said[1]
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
 def test_an_interrupt_passes_through(stop: type[BaseException]) -> None:
     def stopped(frame: pd.DataFrame) -> Any:

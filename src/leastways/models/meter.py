@@ -42,7 +42,7 @@ class QueryMeter:
         values = self._ask(frame, named=True)
         bad = unusable(values)
         if bad.any():
-            raise _bad_values(self.model, frame, values, bad, named=True)
+            raise _bad_values(self.model, frame, values, named=True)
         return values
 
     def judge_by_group(
@@ -67,7 +67,8 @@ class QueryMeter:
         bad = unusable(values)
         for number in map(int, np.unique(group[bad])):
             if number not in failures:
-                failures[number] = _bad_values(self.model, frame, values, bad & (group == number), named)
+                members = group == number
+                failures[number] = _bad_values(self.model, frame[members], values[members], named)
         if not failures:
             return values, failures
         return np.where(np.isin(group, list(failures)), np.nan, values), failures
@@ -127,10 +128,9 @@ def _asked(frame: pd.DataFrame, named: bool) -> str:
     return f"It was asked about {len(frame)} row(s), the first being {_show(frame, 0, named)}."
 
 
-def _bad_values(
-    model: Model, frame: pd.DataFrame, values: FloatArray, bad: npt.NDArray[np.bool_], named: bool
-) -> ModelError:
-    """Build the error for answers that are NaN or outside [0, 1], with exactly those rows."""
+def _bad_values(model: Model, frame: pd.DataFrame, values: FloatArray, named: bool) -> ModelError:
+    """Build the error for answers some of which are NaN or outside [0, 1], with exactly those rows."""
+    bad = unusable(values)
     first = int(np.flatnonzero(bad)[0])
     score = isinstance(model, FunctionModel) and not np.isnan(values[first])
     hint = " If it is a score, pass what it decides, such as lambda frame: score(frame) >= 600." if score else ""
