@@ -56,9 +56,13 @@ class MissingExtraError(LeastwaysError, ImportError):
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
-    """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string."""
-    by_text = {str(k): plain(k) for k in known}
-    match = get_close_matches(str(name), by_text, n=1)
+    """Return ``" Did you mean 'x'?"`` for the closest known name, or an empty string.
+
+    Names that differ by case or blanks alone come first: 'male' is nearer to 'Female' than to 'Male' by its letters.
+    """
+    by_text, text = {str(k): plain(k) for k in known}, str(name)
+    alike = [k for k in by_text if k != text and k.strip().casefold() == text.strip().casefold()]
+    match = [text] if text in by_text else alike or get_close_matches(text, by_text, n=1)
     return f" Did you mean {by_text[match[0]]!r}?" if match else ""
 
 

@@ -76,6 +76,16 @@ def test_a_bad_value_is_named_with_row_column_and_what_is_allowed(column: str, v
     assert caught.value.problems[["row", "column"]].to_numpy().tolist() == [["ann", column]]
 
 
+@pytest.mark.parametrize(
+    ("value", "meant"), [("male", "Male"), ("FEMALE", "Female"), (" Male", "Male"), ("Femle", "Female")]
+)
+def test_the_category_that_differs_by_case_or_blanks_alone_is_meant(value: str, meant: str) -> None:
+    """By its letters 'male' is nearer to 'Female'."""
+    schema = Schema.infer(pd.DataFrame({"sex": ["Female", "Male"]}))
+    problem = schema.problems(pd.DataFrame({"sex": [value]}))["problem"].iloc[0]
+    assert problem.endswith(f" Did you mean {meant!r}?")
+
+
 def test_people_may_stand_beyond_the_ends_of_a_grid() -> None:
     SCHEMA.validate(GOOD.assign(age=[5, 130], debt=[-40.0, 1e9]))
 
