@@ -26,7 +26,8 @@ class _Reader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]
-        twice = [k for k in keys if keys.count(k) > 1]
-        if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
+        for place, (key, _) in enumerate(node.value):
+            if key.value in keys[:place]:
+                said = f"the key {key.value!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, said, key.start_mark)
         return super().construct_mapping(node, deep)
