@@ -137,8 +137,9 @@ def test_what_recommend_was_given_is_needed() -> None:
         rec.certify(plans, people=["c9"], preferences=told)
     with pytest.raises(SettingError, match="max_queries"):
         rec.certify(plans, max_queries=0)
-    with pytest.raises(SettingError, match="a list of labels"):
-        rec.certify(plans, people="c1")
+    for one in ("c1", 3):
+        with pytest.raises(SettingError, match=f"a list of labels, not {one!r}"):
+            rec.certify(plans, people=one)  # type: ignore[arg-type]
 
 
 def test_a_model_that_fails_leaves_a_lower_bound() -> None:

@@ -314,6 +314,8 @@ def test_a_shared_cost_table_may_lack_one_persons_value() -> None:
         (3, "preferences must be a Preferences object, or a mapping"),
         ({"c9": Preferences()}, "name a person 'c9' who is not in the table"),
         ({"c0": {"editable": ["age"]}}, "the preferences of 'c0' must be a Preferences object"),
+        ({np.int64(7): {}}, "the preferences of 7 must be"),
+        ({np.int64(7): Preferences()}, "name a person 7 who is not in the table"),
     ],
 )
 def test_faults_of_the_preferences_as_a_whole_raise(said: Any, message: str) -> None:

@@ -118,7 +118,7 @@ def _chosen(plans: RecoursePlans, crowd: People, people: Iterable[Any] | None) -
     searched = plans.summary["status"].isin(_SEARCHED).to_numpy()[crowd.usable]
     if people is None:
         return np.flatnonzero(searched)
-    if isinstance(people, str):
+    if isinstance(people, str) or not isinstance(people, Iterable):
         raise SettingError(f"people must be a list of labels, not {people!r}.")
     known = plans.summary.index
     wanted = list(people)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
-from leastways.errors import DataError, PreferenceError, nearest
+from leastways.errors import DataError, PreferenceError, nearest, plain
 from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns, describe, problems_of, raise_problems
 
@@ -88,7 +88,7 @@ def by_place(
     for label, said in preferences.items():
         if label not in index:
             raise PreferenceError(
-                f"preferences name a person {label!r} who is not in the table." + nearest(label, index)
+                f"preferences name a person {plain(label)!r} who is not in the table." + nearest(label, index)
             )
         out[int(index.get_loc(label))] = said  # type: ignore[arg-type]
     return out
@@ -103,4 +103,4 @@ def check_mapping(preferences: object) -> None:
         )
     for label, said in preferences.items():
         if not isinstance(said, Preferences):
-            raise PreferenceError(f"the preferences of {label!r} must be a Preferences object, not {said!r}.")
+            raise PreferenceError(f"the preferences of {plain(label)!r} must be a Preferences object, not {said!r}.")
