@@ -163,6 +163,15 @@ def test_numbers_may_come_in_any_dtype(dtype: str) -> None:
     SCHEMA.validate(GOOD.astype({"age": dtype}))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "Float32", "float16"])
+def test_the_ends_of_a_grid_are_shown_without_digits_that_mean_nothing(dtype: str) -> None:
+    """0.1 in single precision is 0.10000000149011612."""
+    schema = Schema.infer(pd.DataFrame({"rate": pd.Series([0.1, 0.3, 78.75], dtype=dtype)}))
+    assert "rate: real, any, a number from 0.1 to 78.75" in str(schema)
+    problem = schema.problems(pd.DataFrame({"rate": ["x"]}))["problem"].iloc[0]
+    assert problem == "is not a number; allowed: a number (usually 0.1 to 78.75)"
+
+
 @pytest.mark.parametrize(
     ("frame", "messages"),
     [

@@ -293,14 +293,16 @@ class Feature:
         """Say which values the grid has, and whether one may be missing."""
         end = ", or missing" if self.missing else ""
         if self.numeric:
-            return f"{self._number_text()} from {plain(self.values[0])} to {plain(self.values[-1])}{end}"
+            low, high = self._ends()
+            return f"{self._number_text()} from {low} to {high}{end}"
         return f"one of {listed(self.values, 12)}{end}"
 
     def possible_text(self) -> str:
         """Say which values people may have: of numbers, not only those between the ends of the grid."""
         if not self.numeric:
             return self.allowed_text()
-        usual = f" (usually {self.values[0]} to {self.values[-1]})"
+        low, high = self._ends()
+        usual = f" (usually {low} to {high})"
         return self._number_text() + (self._within_limits() or usual) + (", or missing" if self.missing else "")
 
     def limits_text(self) -> str:
@@ -311,6 +313,12 @@ class Feature:
     def never_text(self) -> str:
         """Say to which values nobody is led, to go behind `allowed_text`; nothing if there are none."""
         return f"; nobody is led to {listed(self.never, 6)}" if self.never else ""
+
+    def _ends(self) -> tuple[Any, Any]:
+        """Return the ends of the grid of a number, without digits that the column does not hold."""
+        low, high = plain(self.values[0]), plain(self.values[-1])
+        short = None if self.whole else self.short_float
+        return (low, high) if short is None else (float(str(short.type(low))), float(str(short.type(high))))
 
     def _within_limits(self) -> str:
         low, high = self.limits
