@@ -43,6 +43,20 @@ def test_probabilities(answer: object) -> None:
     np.testing.assert_array_equal(ask(answer), FLOATS)
 
 
+@pytest.mark.parametrize("kind", [pd.Series, pd.DataFrame])
+def test_answers_in_another_order_than_the_rows(kind: type[Any]) -> None:
+    by_answer = pd.Series(FLOATS, index=FRAME.index).sort_values()
+    with pytest.raises(ModelError, match=r"where row 1002 was asked about stands the answer for row 1003\."):
+        ask(kind(by_answer))
+    np.testing.assert_array_equal(ask(kind(by_answer).loc[FRAME.index]), FLOATS)
+
+
+def test_a_default_index_says_nothing_of_the_order() -> None:
+    shuffled = FRAME.iloc[[2, 0, 3, 1]]
+    model = as_model(lambda frame: pd.Series(FLOATS), 1)
+    np.testing.assert_array_equal(model.probability(shuffled), FLOATS)
+
+
 def test_float_zeros_and_ones_are_probabilities_whatever_the_target() -> None:
     np.testing.assert_array_equal(ask(np.array([0.0, 1.0, 1.0, 0.0]), target=0), [0, 1, 1, 0])
 

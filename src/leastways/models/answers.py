@@ -105,6 +105,24 @@ def read_answer(answer: object, target: object, rows: int, seen: LabelsSeen | No
     return label_matches(series, target, "the model", seen)
 
 
+def check_order(answer: object, rows: pd.Index) -> None:
+    """Refuse answers whose labels are those of the rows in another order: answers are read by position.
+
+    A default index says nothing: many a function makes a new Series of what its model returned.
+    """
+    if not isinstance(answer, pd.Series | pd.DataFrame) or len(answer) != len(rows) or answer.index.equals(rows):
+        return
+    labels = answer.index
+    default = labels.equals(pd.RangeIndex(len(rows)))
+    if not default and labels.is_unique and rows.is_unique and labels.isin(rows).all():
+        first = int(np.flatnonzero(labels != rows)[0])
+        raise ModelError(
+            f"The model returned its answers in another order than the rows: where row {plain(rows[first])!r} was asked "
+            f"about stands the answer for row {plain(labels[first])!r}. Return them in the order of the rows, such as "
+            "answers.loc[frame.index]."
+        )
+
+
 def shape_of(answer: Any) -> tuple[int, ...]:
     """Return the answer's shape; nested lists of unequal length have none."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.models.answers import read_answer
+from leastways.models.answers import check_order, read_answer
 from leastways.models.base import FloatArray, Split
 from leastways.models.labels_seen import LabelsSeen
 
@@ -28,7 +28,9 @@ class FunctionModel:
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
         """Call the function and read its answer."""
-        return read_answer(self.function(frame), self.target, len(frame), self.seen)
+        answer = self.function(frame)
+        check_order(answer, frame.index)
+        return read_answer(answer, self.target, len(frame), self.seen)
 
     @property
     def labels_seen(self) -> tuple[LabelsSeen, ...]:
