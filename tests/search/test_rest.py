@@ -169,3 +169,11 @@ def test_a_rule_that_nothing_mends_leaves_no_state() -> None:
 def test_a_budget_beyond_all_states_needs_no_room_for_it() -> None:
     plans = Recourse(lambda frame: np.zeros(len(frame)), SCHEMA, budget=10**12, n_costs=5).fit(TRAIN)
     assert plans.recommend(TRAIN.head(2)).summary["status"].tolist() == ["none_exists"] * 2
+
+
+def test_more_states_than_a_number_can_say() -> None:
+    """Of 200 columns with 101 values each: a warning, which is an error here, came of counting them."""
+    train = pd.DataFrame({f"x{i}": [0, 100, 50] for i in range(200)})
+    rec = Recourse(lambda f: (f["x7"] > 60).astype(float), Schema.infer(train), n_options=2, budget=60, n_costs=5)
+    plans = rec.fit(train).recommend(train.iloc[[0]])
+    assert plans.summary["queries"].iloc[0] <= 60

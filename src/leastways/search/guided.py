@@ -83,7 +83,8 @@ class GuidedRun:
         P, F, M, B = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.budget
         V = t.allowed.shape[1]
         # What each person can reach, at first with rules aside: their own value of each feature is among the choices.
-        self.states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1
+        with np.errstate(over="ignore"):  # infinitely many, where columns are many
+            self.states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1
         rows = int(min(B, self.states.max(initial=1.0) + (0 if problem.first is None else len(problem.first.people))))
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
         self.most_rounds = max(_CALLS, -(-B // self.round))
