@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from leastways.kernels.shared import SharedNet, shared_lifts, shared_log_odds
+from leastways.kernels.shared import SharedNet, _enter, shared_lifts, shared_log_odds
 from leastways.search import Problem, Questions
 from leastways.search.distill import Distilled, _evaluate, distill
 from leastways.search.guided import nothing_shared
@@ -147,3 +147,13 @@ def test_seeds_matter() -> None:
     first, second, again = (learn(200, seed)[1].net.inner for seed in (0, 1, 0))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
+
+
+def test_where_nothing_was_learned_no_weight_is_read() -> None:
+    """In Python, where numpy checks the place: compiled code does not, unless numba is told to."""
+    world = make_world(0)
+    problem, _ = make_problem(world, world.refused().head(1))
+    t, F = problem.samples.tables, len(world.schema.features)
+    for f in range(F):
+        for code in range(t.used[0, f]):
+            _enter.py_func(t, nothing_shared(F), 0, f, code, 1.0, np.empty(0))  # type: ignore[attr-defined]

@@ -37,6 +37,8 @@ def _add(row: NDArray[np.float64], by: float, out: NDArray[np.float64]) -> None:
 @lean
 def _enter(t: Tables, net: SharedNet, p: int, f: int, j: int, sign: float, out: NDArray[np.float64]) -> None:
     """Add (or take away) what feature f at code j sends to the hidden units."""
+    if out.shape[0] == 0:  # nothing was learned, and there are no rows to read
+        return
     k = net.columns[f]
     if t.ordered[f]:
         v = t.offsets[f] + j
