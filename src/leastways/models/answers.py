@@ -117,9 +117,9 @@ def check_order(answer: object, rows: pd.Index) -> None:
     if not default and labels.is_unique and rows.is_unique and labels.isin(rows).all():
         first = int(np.flatnonzero(labels != rows)[0])
         raise ModelError(
-            f"The model returned its answers in another order than the rows: where row {plain(rows[first])!r} was asked "
-            f"about stands the answer for row {plain(labels[first])!r}. Return them in the order of the rows, such as "
-            "answers.loc[frame.index]."
+            f"The model returned its answers in another order than the rows: where row {plain(rows[first])!r} was "
+            f"asked about stands the answer for row {plain(labels[first])!r}. Return them in the order of the "
+            "rows, such as answers.loc[frame.index]."
         )
 
 
