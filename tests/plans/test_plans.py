@@ -16,6 +16,8 @@ from leastways.plans.wording import change_text, value_text
 from leastways.schema import Feature
 from tests.plans.made import FAILED, OPTIONS, PEOPLE, SCHEMA, SUMMARY, plans
 
+NAN = float("nan")
+
 
 def test_changes_list_exactly_what_differs_from_the_present() -> None:
     expected = [
@@ -39,6 +41,19 @@ def test_a_plan_says_what_the_tables_say() -> None:
     assert (first.number, first.probability, first.expected_cost, first.best_for) == (1, 0.75, 0.25, 0.75)
     assert second.values == {"monthly_hours": 20, "debt": 0.5, "job": "née", "owner": False}
     assert [(c.feature, c.before, c.after) for c in second.changes] == [("job", "cook", "née"), ("owner", True, False)]
+
+
+def test_plans_of_one_person_are_equal_where_the_same_is_missing() -> None:
+    for one, other in zip(plans(), plans(), strict=True):
+        assert one == other
+        assert one != dataclasses.replace(other, queries=7)
+    assert len(plans()["ann"].options) == 2
+    first, second = plans()["ann"].options
+    for another in ((first,), (second, first), (first, dataclasses.replace(second, expected_cost=NAN))):
+        assert plans()["ann"] != dataclasses.replace(plans()["ann"], options=another)
+    gone, again, there = (dataclasses.replace(plans()["ann"], state={"debt": x}) for x in (NAN, float("nan"), 0.0))
+    assert gone == again != there
+    assert plans()["ann"] != "ann"
 
 
 def test_plans_in_order_of_people() -> None:

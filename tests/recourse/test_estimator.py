@@ -106,6 +106,7 @@ def test_a_schema_changed_after_fit_asks_for_another_fit() -> None:
         ({"budget": 0}, "budget must be a whole number of 1 or more, not 0"),
         ({"budget": -5}, "budget must be a whole number of 1 or more, not -5"),
         ({"budget": 10.5}, "budget must be a whole number of 1 or more, not 10.5"),
+        ({"budget": 10**30}, "budget must be at most 1,000,000,000,000, not 1000000000000000000000000000000"),
         ({"budget": True}, "budget must be a whole number of 1 or more, not True"),
         ({"budget": 2, "n_options": 3}, "budget 2 is smaller than n_options 3"),
         ({"n_options": 0}, "n_options must be a whole number of 1 or more, not 0"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 from leastways.plans.certificate import Certificate
@@ -11,6 +11,7 @@ from leastways.plans.notebook import plan_html
 from leastways.plans.status import Status
 from leastways.plans.text import plan_text
 from leastways.plans.wording import Change
+from leastways.schema.grids import value_or_none
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class RecoursePlan:
     certificate: Certificate | None = None
     nearest_miss: NearestMiss | None = None
 
+    def __eq__(self, other: object) -> bool:
+        """Compare all fields; figures and values that are missing are equal, as in plans of many people."""
+        if not isinstance(other, RecoursePlan):
+            return NotImplemented
+        return _same(self, other)
+
     def to_text(self) -> str:
         """Write the plan as a person would want to read it."""
         return plan_text(self)
@@ -60,3 +67,14 @@ class RecoursePlan:
     def _repr_html_(self) -> str:
         """Show the plan at the end of a notebook's cell."""
         return plan_html(self)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two parts of plans are equal, where NaN is equal to NaN."""
+    if is_dataclass(one):
+        return type(one) is type(other) and _same(vars(one), vars(other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(value_or_none(one) == value_or_none(other))

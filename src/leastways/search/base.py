@@ -235,7 +235,12 @@ def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise SettingError(f"{name} must be one of {listed(allowed)}, not {value!r}." + nearest(value, allowed))
 
 
+_MOST = 10**12  # far more than anybody can wait for, and its sum over a million people is still a 64-bit integer
+
+
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """Raise unless a setting is a whole number of at least `least`."""
+    """Raise unless a setting is a whole number of at least `least`, and of a size that can be counted with."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
         raise SettingError(f"{name} must be a whole number of {least} or more, not {value!r}.")
+    if value > _MOST:
+        raise SettingError(f"{name} must be at most {_MOST:,}, not {value!r}.")
