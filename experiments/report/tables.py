@@ -127,7 +127,7 @@ def _timing(title: str, found: Found) -> Table:
         queries = f"{sum(c['queries_per_person'] for c in cells) / len(cells):.0f}"
         lines.append([name, str(first["budget"]), _size(cells), f"{ours:.4g}", *beside, queries])
     columns = ("method", "budget", "people x seeds", "seconds a person", "paper", "times faster", "rows asked a person")
-    note = "One process on one core, another beside it; without fitting."
+    note = "One process on one core; without fitting."
     return Table(title, columns, lines, f"N 10, M 100 on Adult, as the paper's. {note}" if same else note)
 
 
