@@ -67,7 +67,7 @@ def _told_alike(name: str, groups: Sequence[Sequence[str]]) -> str:
     more = f"; and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
     shown = "; ".join(listed(group) for group in groups[:_SHOWN])
     return (
-        f"column {name!r} holds texts that differ only by case or blanks, and that are separate categories so: {shown}"
+        f"column {name!r} holds texts that differ only by case or blanks, which makes them separate categories: {shown}"
         f"{more}. An option could lead from one to the other. Write each in one way before the model is trained, or "
         "list the spare ones under `never`."
     )
