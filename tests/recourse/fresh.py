@@ -11,8 +11,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
+import scipy
+import sklearn
 from numpy.typing import NDArray
 
 import leastways as lw
@@ -50,13 +53,14 @@ def everything() -> str:
 
 
 def sources() -> str:
-    """Return a checksum of all that the plans depend on."""
+    """Return a checksum of all that the plans, as text, depend on."""
     files = [*sorted((ROOT / "src").rglob("*.py")), Path(__file__)]
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+    releases = " ".join(f"{package.__name__} {package.__version__}" for package in (numba, np, pd, scipy, sklearn))
+    return hashlib.sha256(b"\0".join([releases.encode(), *(file.read_bytes() for file in files)])).hexdigest()
 
 
 def kept() -> str | None:
-    """Return what newly compiled code gave, if that was kept and is of these very sources."""
+    """Return what newly compiled code gave, if that was kept and is of these very sources and packages."""
     if not KEPT.exists():
         return None
     data = json.loads(KEPT.read_text(encoding="utf-8"))
