@@ -51,6 +51,19 @@ def test_answers_in_another_order_than_the_rows(kind: type[Any]) -> None:
     np.testing.assert_array_equal(ask(kind(by_answer).loc[FRAME.index]), FLOATS)
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.CategoricalIndex(FRAME.index),
+        pd.Index([str(label) for label in FRAME.index]),
+        pd.MultiIndex.from_product([["a"], FRAME.index]),
+        pd.Index([1000, 1001, 1003, 1003]),
+    ],
+)
+def test_labels_that_are_not_those_of_the_rows_say_nothing(labels: pd.Index) -> None:
+    np.testing.assert_array_equal(ask(pd.Series(FLOATS, index=labels)), FLOATS)
+
+
 def test_a_default_index_says_nothing_of_the_order() -> None:
     shuffled = FRAME.iloc[[2, 0, 3, 1]]
     model = as_model(lambda frame: pd.Series(FLOATS), 1)

@@ -112,12 +112,14 @@ def check_order(answer: object, rows: pd.Index) -> None:
     """
     if not isinstance(answer, pd.Series | pd.DataFrame) or len(answer) != len(rows) or answer.index.equals(rows):
         return
-    labels = answer.index
-    default = labels.equals(pd.RangeIndex(len(rows)))
-    if not default and labels.is_unique and rows.is_unique and labels.isin(rows).all():
-        first = int(np.flatnonzero(labels != rows)[0])
+    if not answer.index.is_unique or not rows.is_unique or answer.index.equals(pd.RangeIndex(len(rows))):
+        return
+    labels, asked = answer.index.to_numpy(dtype=object), rows.to_numpy(dtype=object)
+    moved = np.flatnonzero(labels != asked)
+    if len(moved) and set(labels) == set(asked):
+        first = int(moved[0])
         raise ModelError(
-            f"The model returned its answers in another order than the rows: where row {plain(rows[first])!r} was "
+            f"The model returned its answers in another order than the rows: where row {plain(asked[first])!r} was "
             f"asked about stands the answer for row {plain(labels[first])!r}. Return them in the order of the "
             "rows, such as answers.loc[frame.index]."
         )

@@ -25,6 +25,7 @@ from leastways.rng import Keys
 from leastways.schema import Encoded, Schema
 
 Proposals = Literal["actionable", "paper"]  # what people may do, or any value, as the paper's released code proposes
+_MOST = 10**12  # far more than anybody can wait for, and its sum over a million people is still a 64-bit integer
 
 
 class Questions(NamedTuple):
@@ -233,9 +234,6 @@ def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise unless a setting is one of the allowed words."""
     if value not in allowed:
         raise SettingError(f"{name} must be one of {listed(allowed)}, not {value!r}." + nearest(value, allowed))
-
-
-_MOST = 10**12  # far more than anybody can wait for, and its sum over a million people is still a 64-bit integer
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
