@@ -64,6 +64,15 @@ def test_labels_that_are_not_those_of_the_rows_say_nothing(labels: pd.Index) -> 
     np.testing.assert_array_equal(ask(pd.Series(FLOATS, index=labels)), FLOATS)
 
 
+def test_a_label_that_is_missing_is_a_label_like_others() -> None:
+    frame = FRAME.set_axis(pd.Index([7, pd.NA, 9, 8], dtype="Int64"), axis=0)
+    by_answer = pd.Series(FLOATS, index=frame.index).sort_values()
+    with pytest.raises(ModelError, match="in another order than the rows"):
+        as_model(lambda frame: by_answer, 1).probability(frame)
+    model = as_model(lambda frame: pd.Series(FLOATS, index=frame.index.astype("Float64") + 1), 1)
+    np.testing.assert_array_equal(model.probability(frame), FLOATS)
+
+
 def test_a_default_index_says_nothing_of_the_order() -> None:
     shuffled = FRAME.iloc[[2, 0, 3, 1]]
     model = as_model(lambda frame: pd.Series(FLOATS), 1)

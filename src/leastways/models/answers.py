@@ -115,9 +115,11 @@ def check_order(answer: object, rows: pd.Index) -> None:
     if not answer.index.is_unique or not rows.is_unique or answer.index.equals(pd.RangeIndex(len(rows))):
         return
     labels, asked = answer.index.to_numpy(dtype=object), rows.to_numpy(dtype=object)
-    moved = np.flatnonzero(labels != asked)
-    if len(moved) and set(labels) == set(asked):
-        first = int(moved[0])
+    place = {label: i for i, label in enumerate(asked)}  # not compared with each other: NA is neither equal nor unequal
+    places = [place.get(label, -1) for label in labels]
+    moved = [i for i, other in enumerate(places) if i != other]
+    if moved and min(places) >= 0:
+        first = moved[0]
         raise ModelError(
             f"The model returned its answers in another order than the rows: where row {plain(asked[first])!r} was "
             f"asked about stands the answer for row {plain(labels[first])!r}. Return them in the order of the "
