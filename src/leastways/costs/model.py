@@ -129,6 +129,7 @@ class CostModel:
         changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing
         percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
         open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
+        offered = offered_values(schema, people)
         tables = Tables(
             start=people.codes,
             offsets=schema.offsets,
@@ -137,7 +138,7 @@ class CostModel:
             ordered=np.array([f.ordered for f in schema.features]),
             levels=np.ascontiguousarray(np.concatenate(levels, axis=1)),
             span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
-            allowed=permitted(schema, people, used, open_to, told.accepted, told.given),
+            allowed=permitted(schema, people, used, open_to, told.accepted & offered, told.given),
             percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
             given=told.given,
             noise_std=float(self.distribution.noise_std),
@@ -149,7 +150,7 @@ class CostModel:
             **self._profiles(told, changeable, stream(keys, "cost"), n_samples),
             **_working_room(P, V, F, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells),
         )
-        return CostSamples(tables, rule_tables(schema, known, tables.levels), offered_values(schema, people))
+        return CostSamples(tables, rule_tables(schema, known, tables.levels), offered)
 
     def _profiles(
         self, told: PreferenceTables, changeable: NDArray[np.bool_], keys: Keys, n_samples: int
@@ -196,8 +197,10 @@ def permitted(
     accepted: NDArray[np.bool_],
     given: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Mark the slots that people may move to, [P, V]: in use, offered, in direction, accepted, open; their own."""
-    accepted = accepted & offered_values(schema, people)
+    """Mark the slots that people may move to, [P, V]: in use, in direction, accepted, open; and their own.
+
+    `accepted` are the values that both they and the schema accept: see `offered_values`.
+    """
     parts = []
     for f, feature in enumerate(schema.features):
         slots = np.arange(feature.n_slots)[None, :]

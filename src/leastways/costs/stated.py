@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.costs.model import permitted, rule_tables
+from leastways.costs.model import offered_values, permitted, rule_tables
 from leastways.costs.preferences import Preferences, check_changeable, check_costs, given_costs
 from leastways.errors import PreferenceError, plain
 from leastways.kernels.rules import RuleTables
@@ -29,7 +29,7 @@ def stated_costs(
     changeable = np.array([[f.direction != "fixed" for f in schema.features]]) & ~people.missing
     nothing = np.full((1, V), np.nan)
     used = slots_used(schema.features, people)
-    may = permitted(schema, people, used, changeable, np.ones((1, V), np.bool_), nothing)[0]
+    may = permitted(schema, people, used, changeable, offered_values(schema, people), nothing)[0]
     may[schema.offsets[:-1] + people.codes[0]] = False  # where they are
     costs = np.full(V, np.inf)
     if callable(cost):
