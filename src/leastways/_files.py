@@ -1,14 +1,15 @@
-"""Files that are written whole or not at all, and what a file is known by."""
+"""Files that are written whole or not at all, folders to write to, and what a file is known by."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leastways.errors import DataError
+from leastways.errors import DataError, SettingError
 
 
 @contextmanager
@@ -24,6 +25,16 @@ def draft_of(path: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"cannot write {str(path)!r}: {error}") from error
+
+
+def check_folder(folder: Path, what: str) -> None:
+    """Raise, before any work, where `what` ("a report") cannot be written to a folder; it need not be there yet."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingError(f"{str(folder)!r} is a file; {what} needs a folder.")
+    if not folder.exists() and not folder.parent.is_dir():
+        raise SettingError(f"there is no folder {str(folder.parent)!r} to make {folder.name!r} in.")
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise SettingError(f"the folder {str(folder)!r} cannot be written to.")
 
 
 def file_print(path: Path) -> str:

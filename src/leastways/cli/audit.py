@@ -97,7 +97,7 @@ def audit(
         from leastways.audit import audit_plans
         from leastways.report import write_audit
 
-        _check_folder(out, force)
+        _check_out(out, force)
         chosen = _references(reference or ())
         if model is not None and data is None:
             from leastways.errors import SettingError
@@ -126,20 +126,14 @@ def audit(
         _show(result, write_audit(result, out, title=title), as_json)
 
 
-def _check_folder(folder: Path, force: bool) -> None:
+def _check_out(folder: Path, force: bool) -> None:
     """Raise now, before any work, where a report cannot be written or would replace something."""
-    import os
-
+    from leastways._files import check_folder
     from leastways.errors import SettingError
 
-    if folder.exists() and not folder.is_dir():
-        raise SettingError(f"{str(folder)!r} is a file; a report needs a folder.")
-    if not folder.exists() and not folder.parent.is_dir():
-        raise SettingError(f"there is no folder {str(folder.parent)!r} to make {folder.name!r} in.")
+    check_folder(folder, "a report")
     if folder.exists() and any(folder.iterdir()) and not force:
         raise SettingError(f"the folder {str(folder)!r} is not empty; --force replaces a report that is there.")
-    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-        raise SettingError(f"the folder {str(folder)!r} cannot be written to.")
 
 
 def _references(said: Any) -> dict[str, str]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from leastways._files import check_folder
 from leastways._reading import json_of, read_json
 from leastways.errors import DataError, SettingError, listed
 from leastways.population.totals import are_sums
 
 MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
 TABLES = ("people", "options")
+RUN = "a run of many people"
 KINDS = "kinds"  # the folder inside, of a run that solves each kind of people once
 FORMAT, VERSION = "leastways population", 1
 _OF_A_FILE = {"name", "rows", "bytes", "sha256"}
@@ -67,19 +68,9 @@ def part_of(line: Any) -> DonePart | None:
     return DonePart(**line) if told and are_sums(line["totals"]) else None
 
 
-def check_place(path: Path) -> None:
-    """Raise, before any work, where a run cannot be written to."""
-    if path.exists() and not path.is_dir():
-        raise SettingError(f"{str(path)!r} is a file; a run of many people is written to a folder.")
-    if not path.exists() and not path.parent.is_dir():
-        raise SettingError(f"there is no folder {str(path.parent)!r} to make {path.name!r} in.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise SettingError(f"the folder {str(path)!r} cannot be written to.")
-
-
 def held_by(path: Path) -> dict[str, Any] | None:
-    """Return the manifest of the run that a folder holds; None for a new or empty one, and no for any other."""
-    check_place(path)
+    """Return the manifest of the run that a folder holds; None for a new or empty one. Any other is refused."""
+    check_folder(path, RUN)
     if not path.exists() or all(p.name == LOCK or p.name.startswith(f".{MANIFEST}") for p in path.iterdir()):
         return None  # also one that a run was killed in before it had begun
     if not (path / MANIFEST).is_file():

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from leastways._files import check_folder
 from leastways.costs import Preferences
 from leastways.costs.distribution import check_number
 from leastways.errors import DataError, LeastwaysError, SettingError
@@ -26,7 +27,7 @@ from leastways.population.driver import Driver, Settings
 from leastways.population.folder import RunFolder
 from leastways.population.kinds import Answers, Kinds
 from leastways.population.log import Log, Progress, Watch
-from leastways.population.manifest import KINDS, LOG, check_place
+from leastways.population.manifest import KINDS, LOG, RUN
 from leastways.population.parts import Part, assembled, check_labels, parts_of
 from leastways.population.prints import config_of
 from leastways.population.sources import PASSED_OVER, People, Source, survey
@@ -136,7 +137,7 @@ def recommend_files(
     """
     arrow()
     _check(recourse, workers, executor, cluster, time_limit, people_per_part, give_up_after)
-    check_place(Path(out))
+    check_folder(Path(out), RUN)
     if isinstance(preferences, Preferences):
         preferences.check(recourse.schema)
     elif preferences is not None:

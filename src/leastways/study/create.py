@@ -12,18 +12,12 @@ import numpy as np
 import pandas as pd
 
 from leastways import __version__
+from leastways._files import check_folder
 from leastways.errors import DataError, SettingError, listed
 from leastways.plans import RecoursePlans
 from leastways.rng import check_seed
 from leastways.study.design import Design, make_design
-from leastways.study.folder import (
-    NO_PREFERENCE,
-    Study,
-    check_folder,
-    checksum,
-    refuse_another_study,
-    write_study,
-)
+from leastways.study.folder import NO_PREFERENCE, Study, checksum, refuse_another_study, write_study
 from leastways.study.form import Sheet, form_html, sheet_content
 from leastways.study.items import Item, make_items
 from leastways.study.people import Comparable, Profiles, comparable_people, draw_people, profile_to_json, profiles_of
@@ -75,7 +69,7 @@ def create_study(
 
     """
     folder = Path(folder)
-    check_folder(folder)
+    check_folder(folder, "a study")
     seed, names = check_seed(random_state), _annotators(annotators)
     methods = _check_methods(methods)
     if n_options is not None:

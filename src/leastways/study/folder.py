@@ -133,14 +133,6 @@ def write_study(study: Study, details: Mapping[str, Any], forms: Mapping[str, st
         write_text(study.form(annotator), page)
 
 
-def check_folder(folder: Path) -> None:
-    """Raise, before any work, where a study cannot be written to a folder."""
-    if folder.exists() and not folder.is_dir():
-        raise SettingError(f"{str(folder)!r} is a file; a study needs a folder.")
-    if not folder.exists() and not folder.parent.is_dir():
-        raise SettingError(f"there is no folder {str(folder.parent)!r} to make {folder.name!r} in.")
-
-
 def refuse_another_study(folder: Path, study_id: str) -> None:
     """Raise where a folder holds anything but this very study."""
     if not folder.exists() or not any(folder.iterdir()):
