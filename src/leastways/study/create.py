@@ -16,6 +16,7 @@ from leastways._files import check_folder
 from leastways.errors import DataError, SettingError, listed
 from leastways.plans import RecoursePlans
 from leastways.rng import check_seed
+from leastways.search.base import check_count
 from leastways.study.design import Design, make_design
 from leastways.study.folder import NO_PREFERENCE, Study, checksum, refuse_another_study, write_study
 from leastways.study.form import Sheet, form_html, sheet_content
@@ -73,13 +74,14 @@ def create_study(
     seed, names = check_seed(random_state), _annotators(annotators)
     methods = _check_methods(methods)
     if n_options is not None:
-        _check_count("n_options", n_options)
+        check_count("n_options", n_options)
+    check_count("per_item", per_item)
     usable = comparable_people(first, second)
     told = profiles_of(profiles, first.schema, usable.people)
     if profiles is not None:
         usable = _with_profiles(usable, [label in told for label in usable.people.tolist()])
     people = draw_people(usable.people, _how_many(n_people, usable), seed)
-    if len(people) * _check_count("per_item", per_item) < len(names):
+    if len(people) * int(per_item) < len(names):
         raise SettingError(
             f"{len(people)} people with {per_item} annotations each leave some of {len(names)} annotators without work."
         )
@@ -159,15 +161,16 @@ def _how_many(wanted: int | None, usable: Comparable) -> int:
         raise DataError(f"there is nobody on whom the two methods can be compared.{left}")
     if wanted is None:
         return there
-    if _check_count("n_people", wanted) > there:
+    check_count("n_people", wanted)
+    if wanted > there:
         raise SettingError(f"n_people is {wanted}, but the methods can be compared on {there} people only.{left}")
     return wanted
 
 
 def _annotators(given: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        count = _check_count("annotators", int(given))
-        return tuple(f"annotator-{n + 1:0{len(str(count))}}" for n in range(count))
+        check_count("annotators", given)
+        return tuple(f"annotator-{n + 1:0{len(str(given))}}" for n in range(int(given)))
     if isinstance(given, str | bool) or not isinstance(given, Sequence) or not given:
         raise SettingError(f"annotators must be a number or a list of names, not {given!r}.")
     for name in given:
@@ -189,9 +192,3 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, str]:
     if NO_PREFERENCE in methods:
         raise SettingError(f"a method cannot be called {NO_PREFERENCE!r}: that is an answer.")
     return methods[0], methods[1]
-
-
-def _check_count(what: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingError(f"{what} must be a whole number of 1 or more, not {value!r}.")
-    return int(value)
