@@ -261,7 +261,7 @@ class Given:
         self._executor = executor
         self._places = workers or int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
         self._told = (key, blob)
-        self._held: dict[Future[Solved], tuple[Chunk, float]] = {}
+        self._held: dict[Future[Solved], float] = {}  # since when
         self._first = self._places  # so many chunks carry the instructions: most likely one for each worker
 
     def places(self) -> int:
@@ -274,12 +274,12 @@ class Given:
         told = blob if self._first > 0 else None
         self._first = max(self._first - 1, 0)  # below 0 a worker that is new later would never be told
         future = self._executor.submit(worker.work, key, chunk, told)
-        self._held[future] = (chunk, time.monotonic())
+        self._held[future] = time.monotonic()
         return future
 
     def since(self, future: Future[Solved]) -> float | None:
         """Return when it was passed on; no executor says when it began."""
-        return self._held[future][1]
+        return self._held[future]
 
     def result(self, future: Future[Solved]) -> Solved:
         """Return what came of a chunk; a worker that did not know how to search is told with the next one."""
