@@ -357,12 +357,9 @@ def _stop_waiting(session: Session, answers: Sequence[NewAnswer]) -> None:
     """Take answered people off the list of the waiting, and count in their job those on whom the model failed."""
     if not answers:
         return
-    ids = [a.id for a in answers]
-    failed = [a.id for a in answers if a.status == "invalid_input"]
-    jobs = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(failed)).group_by(WaitingRow.job_id)
-    for job_id, count in session.execute(jobs.order_by(WaitingRow.job_id)).all():
+    for job_id, count in _waiting_by_job(session, [a.id for a in answers if a.status == "invalid_input"]):
         session.execute(update(JobRow).where(JobRow.id == job_id).values(failed=JobRow.failed + count))
-    session.execute(delete(WaitingRow).where(WaitingRow.person_id.in_(ids)))
+    session.execute(delete(WaitingRow).where(WaitingRow.person_id.in_([a.id for a in answers])))
 
 
 def _erase(session: Session, ids: Sequence[str], why: str) -> int:
@@ -379,6 +376,11 @@ def _erase(session: Session, ids: Sequence[str], why: str) -> int:
 
 def _leave_jobs(session: Session, ids: Sequence[str]) -> None:
     """Take people out of the jobs that have not come to them yet."""
-    query = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(ids)).group_by(WaitingRow.job_id)
-    for job_id, count in session.execute(query.order_by(WaitingRow.job_id)).all():
+    for job_id, count in _waiting_by_job(session, ids):
         session.execute(update(JobRow).where(JobRow.id == job_id).values(total=JobRow.total - count))
+
+
+def _waiting_by_job(session: Session, ids: Sequence[str]) -> list[tuple[str, int]]:
+    """Count those of these people who wait for an answer, job by job; all take jobs in one order, as in `_lock`."""
+    query = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(ids)).group_by(WaitingRow.job_id)
+    return [(job_id, count) for job_id, count in session.execute(query.order_by(WaitingRow.job_id))]
