@@ -51,8 +51,8 @@ def preferences_from_json(data: object, schema: Schema) -> Preferences | None:
 
 def preference_faults(data: object, schema: Schema) -> list[tuple[str, str]]:
     """Return (part, what is wrong) for each wrong part; the part is empty where only the whole does not fit."""
-    parts = [part for part in data if part in PARTS] if isinstance(data, Mapping) else []
-    faults = [(part, fault) for part in parts if (fault := _fault({part: data[part]}, schema))]  # type: ignore[index]
+    said = data.items() if isinstance(data, Mapping) else ()
+    faults = [(part, fault) for part, one in said if part in PARTS and (fault := _fault({part: one}, schema))]
     if faults:
         return faults
     whole = _fault(data, schema)
