@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from leastways.server.service import Service
 
 TEXTS = Path(__file__).parent / "demo_texts"
-_TOLD = 3  # facts by which a person on the list is known
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def _listed(words: Words, issued: Issued, shown: Sequence[str]) -> Listed:
     return Listed(
         number=words.texts("demo.person", n=answer.reference or answer.id),
         path=f"/p/{issued.token}",
-        facts=", ".join(facts[:_TOLD]),
+        facts=", ".join(facts),
         ways=words.texts.count("options.found", found)
         if found
         else words.texts(f"nothing.{answer.plan.status}.headline"),
