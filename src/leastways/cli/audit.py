@@ -10,7 +10,7 @@ import typer
 
 from leastways.cli.exits import errors_shown
 from leastways.cli.plans import SAMPLE, PlansPath, of_a_sample, read_sample
-from leastways.cli.screen import JsonFlag, print_json, progress_bar, say, screen, stdout_aside
+from leastways.cli.screen import NO_PICTURES, JsonFlag, print_json, progress_bar, say, screen, stdout_aside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,7 +234,7 @@ def _show(result: Audit, files: list[Path], as_json: bool) -> None:
     if can_draw():
         say(f"Figures in {files[-1].parent}")
     else:
-        screen().print(Text("The report has no pictures. This brings them: pip install 'leastways[plots]'"))
+        screen().print(Text(NO_PICTURES))
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leastways.cli.exits import errors_shown
-from leastways.cli.screen import JsonFlag, print_json, progress_bar, say, screen, this_program
+from leastways.cli.screen import NO_PICTURES, JsonFlag, print_json, progress_bar, say, screen, this_program
 
 if TYPE_CHECKING:
     from leastways.cli.demo_run import DemoRun
@@ -92,7 +92,7 @@ def _show(run: DemoRun, report: Path, plans: Path) -> None:
     say(f"Plans:   {plans}")
     say(f"Next:    {this_program()} explain {shlex.quote(str(plans))} --person {run.examples[0]}")
     if not can_draw():
-        console.print(Text("The report has no pictures. This brings them: pip install 'leastways[plots]'"))
+        console.print(Text(NO_PICTURES))
 
 
 def _as_dict(run: DemoRun, report: Path, plans: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leastways.population import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
+NO_PICTURES = "The report has no pictures. This brings them: pip install 'leastways[plots]'"
 _PIPE_WIDTH = 100  # columns where there is no terminal to ask
 
 

@@ -14,14 +14,10 @@ from leastways.plans import STATUSES
 from leastways.report.audit_css import AUDIT_SHEET
 from leastways.report.audit_plots import draw_audit
 from leastways.report.audit_tables import bulleted, capital, grouping_section, separation_section, unserved_section
-from leastways.report.page import cards, gallery, page, settings_section, words_section
+from leastways.report.page import cards, gallery, no_pictures, page, settings_section, words_section
 from leastways.report.plots import Picture, can_draw
 
 TITLE = "Is recourse fair?"
-_NO_PICTURES = (
-    "This page has no pictures, because matplotlib is not installed where it was made. "
-    "This brings them: <code>pip install 'leastways[plots]'</code>"
-)
 _LIMITS = (
     "It speaks of the people in these plans. Others may fare differently.",
     "What things cost people is assumed, not observed: figures say who would be served if the assumed costs were true.",
@@ -61,7 +57,7 @@ def audit_html(
         sheet = f'<link rel="stylesheet" href="{escape(stylesheet_href)}">'
     sections = [
         _glance(audit),
-        "" if pictures else f'<p class="note">{_NO_PICTURES}</p>',
+        "" if pictures else no_pictures("page"),
         *(grouping_section(audit, name, gallery(pictures.get(name, ()), styles=False)) for name in audit.groupings),
         separation_section(audit),
         unserved_section(audit),

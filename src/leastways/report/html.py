@@ -13,14 +13,10 @@ from leastways.metrics import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.report.css import SHEET
 from leastways.report.html_people import people_section
-from leastways.report.page import cards, gallery, page, settings_section, words_section
+from leastways.report.page import cards, gallery, no_pictures, page, settings_section, words_section
 from leastways.report.plots import Picture, can_draw, draw_all
 from leastways.report.totals import COST_MEANING, Judged, Totals, percent
 
-_NO_PICTURES = (
-    "This report has no pictures, because matplotlib is not installed where it was made. "
-    "This brings them: <code>pip install 'leastways[plots]'</code>"
-)
 _WORDS = (
     ("Option", "One way to a yes: a set of changes after which the model accepts the person."),
     (
@@ -109,7 +105,7 @@ def _figures_table(caption: str, rows: Sequence[tuple[str, str]]) -> str:
 
 def _pictures(pictures: Sequence[Picture] | None) -> str:
     if pictures is None:
-        return f'<section><h2>Pictures</h2><p class="note">{_NO_PICTURES}</p></section>'
+        return f"<section><h2>Pictures</h2>{no_pictures('report')}</section>"
     if not pictures:
         return ""
     return f"<section><h2>Pictures</h2>{gallery(pictures, styles=True)}</section>"

@@ -48,6 +48,14 @@ def gallery(pictures: Iterable[Picture], *, styles: bool) -> str:
     return f'<div class="pictures">{figures}</div>' if figures else ""
 
 
+def no_pictures(what: str) -> str:
+    """Say, in place of pictures, how `what` would get them."""
+    return (
+        f'<p class="note">This {what} has no pictures, because matplotlib is not installed where it was made. '
+        "This brings them: <code>pip install 'leastways[plots]'</code></p>"
+    )
+
+
 def words_section(entries: Iterable[tuple[str, str]]) -> str:
     """Explain the words that a page uses."""
     words = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in entries)
