@@ -124,7 +124,7 @@ class Many:
         if as_json:
             self._show_json(result, settings_of(recourse), report)
         elif report is not None:
-            self._show_file(report)
+            say(f"Written to {report}")
         self._tell_of_failures(result)
 
     def _audited(self, result: PopulationResult, seed: int) -> Path | None:
@@ -162,7 +162,7 @@ class Many:
         if self.dedup:
             served = result.totals.people
             screen().print(f"{result.solved:,} searches served {served:,} people: the others have the same")
-        self._show_file(result.folder)
+        say(f"Written to {result.folder}")
 
     def _show_json(self, result: PopulationResult, settings: dict[str, Any], report: Path | None) -> None:
         facts: dict[str, Any] = {
@@ -173,11 +173,6 @@ class Many:
         }
         facts |= {} if report is None else {"audit": str(report)}
         print_json({"out": str(result.folder), **facts, "summary": result.totals.to_dict(), "settings": settings})
-
-    @staticmethod
-    def _show_file(path: Path) -> None:
-
-        say(f"Written to {path}")
 
     @staticmethod
     def _tell_of_failures(result: PopulationResult) -> None:

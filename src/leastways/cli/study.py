@@ -183,7 +183,6 @@ def _profiles(
 
 
 def _show_study(study: Study, as_json: bool) -> None:
-
     if as_json:
         print_json(
             {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leastways.costs.distribution import check_number
 from leastways.costs.stated import StatedCost, stated_costs
-from leastways.errors import DataError, ModelError, SettingError, listed, nearest, plain
+from leastways.errors import DataError, SettingError, listed, nearest, plain
 from leastways.metrics.people import SimulatedPeople
 from leastways.models import QueryMeter, as_model
 from leastways.models.labels_seen import check_labels_seen
@@ -22,8 +22,8 @@ from leastways.recourse.progress import reporter
 from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns
 from leastways.schema.grids import value_or_none
-from leastways.search import Questions
 from leastways.search.base import check_count
+from leastways.search.loop import Judge
 from leastways.search.oracle import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
 
 OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
@@ -227,9 +227,7 @@ def _status(found: Cheapest) -> NDArray[Any]:
     return out
 
 
-def _judge(
-    schema: Schema, people: Encoded, meter: QueryMeter
-) -> Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]:
+def _judge(schema: Schema, people: Encoded, meter: QueryMeter) -> Judge:
     return lambda q: meter.judge_by_group(schema.decode(q.codes, people, q.people), q.people)
 
 
