@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from leastways import rng
 from leastways.costs import CostDistribution, CostModel, Preferences
+from leastways.kernels import reference
 from leastways.schema import AtMost, Encoded, Forbidden, IfThen, Linked, Schema
-from leastways.search import Problem
+from leastways.search import Chosen, Problem
 
 SCHOOLS = ["none", "middle", "high", "college"]
 
@@ -99,6 +100,20 @@ def make_problem(
     samples = model.sample(encoded, keys, n_samples, [preferences] * len(encoded))
     present = world.probability(people)
     return Problem(samples, encoded, rng.stream(keys, "search"), n_options, budget, present, 0.5), encoded
+
+
+def check_options(world: World, problem: Problem, chosen: Chosen) -> None:
+    """Options are distinct, not too many, permitted, within the rules, and accepted as likely as is said."""
+    t, rules = problem.samples.tables, problem.samples.rules
+    for p in range(problem.n_people):
+        options = chosen.codes[p, : chosen.n[p]]
+        assert len(np.unique(options, axis=0)) == len(options) <= problem.n_options
+        for codes in options:
+            assert t.allowed[p, t.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
+            assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
+        again = world.probability(world.schema.decode(options, problem.people, np.full(len(options), p)))
+        assert (again >= 0.5).all()
+        np.testing.assert_allclose(again, chosen.probability[p, : len(options)], atol=1e-6)
 
 
 def judge_of(world: World, people: Encoded) -> Any:

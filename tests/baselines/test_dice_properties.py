@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from leastways import Recourse
 from leastways.baselines import Dice
-from leastways.kernels import reference
 from leastways.search import run_search
 from tests.baselines.dice_worlds import METHODS, ready, torch_model
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.worlds import check_options, judge_of, make_problem, make_world, seeds
 
 torch: Any = pytest.importorskip("torch")
 pytest.importorskip("dice_ml")
@@ -55,17 +54,8 @@ def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budg
     assert model.module.rows == result.gradient_rows.sum()
     assert (result.queries == asked + result.gradient_rows).all()
     assert (result.queries <= budget).all()
-    t, rules = problem.samples.tables, problem.samples.rules
-    for p in range(len(people)):
-        options = result.chosen.codes[p, : result.chosen.n[p]]
-        assert len(np.unique(options, axis=0)) == len(options) <= n_options
-        for codes in options:
-            assert t.allowed[p, t.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
-            assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
-        again = world.probability(world.schema.decode(options, encoded, np.full(len(options), p)))
-        assert (again >= 0.5).all()
-        np.testing.assert_allclose(again, result.chosen.probability[p, : len(options)], atol=1e-6)
-        assert (p in result.reasons) == (not len(options))
+    check_options(world, problem, result.chosen)
+    assert set(result.reasons) == set(np.flatnonzero(result.chosen.n == 0).tolist())
 
 
 @pytest.mark.parametrize("method", METHODS)

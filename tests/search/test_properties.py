@@ -13,7 +13,7 @@ from leastways.kernels import reference
 from leastways.kernels.tables import TIE, Tables, fill_row
 from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, run_search
 from leastways.search.cols import ColsRun
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.worlds import check_options, judge_of, make_problem, make_world, seeds
 
 SEARCHERS: list[Searcher] = [
     Guided(),
@@ -39,17 +39,8 @@ def test_options_are_accepted_permitted_distinct_and_within_budget(searcher: Sea
         return
     problem, encoded = make_problem(world, people, seed=seed)
     result = run_search(searcher, problem, judge_of(world, encoded), 0.5)
-    t, rules = problem.samples.tables, problem.samples.rules
     assert (result.queries <= problem.budget).all()
-    for p in range(len(people)):
-        options = result.chosen.codes[p, : result.chosen.n[p]]
-        assert len(np.unique(options, axis=0)) == len(options) <= problem.n_options
-        for codes in options:
-            assert t.allowed[p, t.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
-            assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
-        again = world.probability(world.schema.decode(options, encoded, np.full(len(options), p)))
-        assert (again >= 0.5).all()
-        np.testing.assert_allclose(again, result.chosen.probability[p, : len(options)], atol=1e-6)
+    check_options(world, problem, result.chosen)
 
 
 @pytest.mark.parametrize("gain", ["exact", "paper"])
