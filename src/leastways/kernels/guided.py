@@ -224,7 +224,8 @@ def ask_guided(
         made = far = 0
         if g.rounds[p] == 0 and s.hidden.shape[0] == 0 and g.parts.first_moves:
             state, n = first_moves(t, rules, choices, n_choices, p, s.codes, s.value.shape[0], state)
-            made = _pick(t, net, g, p, s, int(np.int64(0)), n, quota[p], in_need, codes[row:])
+            first = int(np.int64(0))  # a plain 0 is a type of its own to numba, for which `_pick` would be compiled too
+            made = _pick(t, net, g, p, s, first, n, quota[p], in_need, codes[row:])
         elif in_need and g.parts.steps:
             state, far = anywhere(t, rules, choices, n_choices, g, p, quota[p] // 2, codes[row:], state)
         if made == 0:

@@ -101,8 +101,8 @@ class Columns:
         """Vary each feature alone, from one row, and see which columns of the output change.
 
         A missing value may have columns of its own that no value of the grid moves. What it is encoded as is not kept:
-        people who lack a value are encoded themselves. Of values that nobody is led to an encoder may refuse some,
-        which no row had that it was fitted to: the table then holds others in their place.
+        people who lack a value are encoded themselves. An encoder may refuse values that it never saw when it was
+        fitted. Where nobody is led to such a value, the table holds another one's numbers in its place.
         """
         try:
             return cls._tabulate(encode, schema, None)

@@ -220,7 +220,8 @@ class RecoursePlans:
     def to_json(self, path: str | Path | None = None) -> str:
         """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back equal plans.
 
-        Only what JSON has no form for in a row that could not be used (a list, say) comes back as its text.
+        One thing comes back otherwise: what JSON has no form for (a list, say) in a row that could not be used is
+        written as text, and stays text.
         """
         names = [*_TABLES, *(n for n in _IF_ANY if len(getattr(self, n)))]
         head = {"format": _FORMAT, "version": _VERSION, "settings": self.settings, "schema": self.schema.to_yaml()}

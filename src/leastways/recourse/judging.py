@@ -46,7 +46,7 @@ class Judging:
         return JudgedPeople(self.schema, self.meter, people, found)
 
     def note_misjudged(self, people: int) -> None:
-        """Note of how many people's options the table was wrong about."""
+        """Note for how many people the table was wrong about an option."""
         self._note_plain(people, "the encoder does not treat each column by itself in some people's options")
 
     def _note_plain(self, people: int, why: str) -> None:
@@ -83,11 +83,11 @@ class JudgedPeople:
 
     @property
     def by_table(self) -> NDArray[np.bool_]:
-        """Say whom the table is asked about, [P]."""
+        """For whom the table is asked, [P]; for the others the model is."""
         return np.zeros(len(self.people), np.bool_) if self.table is None else self.table.held
 
     def misjudged(self, result: SearchResult) -> NDArray[np.intp]:
-        """Return the people of whose options, or nearest miss, the encoder makes something else than the table says."""
+        """Return the people for whose options, or nearest miss, the encoder gives other numbers than the table has."""
         if self.table is None:
             return np.empty(0, np.intp)
         chosen, misses = result.chosen, result.misses

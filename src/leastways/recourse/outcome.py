@@ -59,8 +59,8 @@ class Outcome:
     best_for: NDArray[np.float64]  # [P, N]
     miss_codes: NDArray[np.int32]  # [P, F] the nearest miss of those who got nothing
     miss_probability: NDArray[np.float64]  # [P] NaN: there is none
-    failures: dict[int, ModelError]
-    lost: set[int]  # on whom it failed as they are, or on all that their search asked about
+    failures: dict[int, ModelError]  # by person: how the model failed on their rows
+    lost: set[int]  # people on whose own row the model failed, or on every row that their search asked about
 
     @classmethod
     def empty(cls, P: int, N: int, F: int) -> Outcome:

@@ -58,9 +58,10 @@ class Solving:
         report: Report,
         seconds: float | None,
     ) -> None:
-        """Search for refused people; again, without the table, where it was wrong, or where there is said to be no way.
+        """Search for refused people, and search again without the table for those whom it may have misled.
 
-        The latter is called proven, and a table that holds wherever it was looked at may be wrong about that one state.
+        These are people for whom it was wrong about an option, and people for whom it left no way at all. "No option
+        exists" is told as proven, and a table that was right wherever it was checked may be wrong about one state.
         """
         began = monotonic()
         recourse, outcome = self.recourse, self.outcome
