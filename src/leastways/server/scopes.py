@@ -27,7 +27,7 @@ def _check(required: bool, scopes: tuple[str, ...]) -> Callable[..., Coroutine[A
             text = "This key does not work: it is unknown, wrong or revoked." if request.state.key_given else _HOW
             raise HTTPException(401, text, headers=_CHALLENGE)
         if key is not None and not set(scopes) & set(key.scopes):
-            raise HTTPException(403, f"This needs a key with the scope {' or '.join(scopes)}; this one has not got it.")
+            raise HTTPException(403, f"This needs a key with the scope {' or '.join(scopes)}; this one lacks it.")
 
     return check
 
