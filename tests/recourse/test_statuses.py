@@ -32,6 +32,15 @@ def test_found() -> None:
     assert (plans.summary["queries"] == 60).all()
 
 
+@pytest.mark.parametrize("n_costs", [10, 49, 300])
+def test_all_of_the_cost_functions_is_a_share_of_one(n_costs: int) -> None:
+    """Weights of 1 / 300 add up to 0.9999999999999961: not what somebody who asks who is wholly covered looks for."""
+    plans = recourse(n_costs=n_costs).recommend(PEOPLE, preferences=Preferences(editable=["age", "income"]))
+    assert (plans.summary["covered"] == 1.0).all()
+    shares = plans.summary[["covered", "satisfied"]].to_numpy().ravel().tolist() + plans.options["best_for"].tolist()
+    assert all(share == round(round(share * n_costs) / n_costs, 12) for share in shares)
+
+
 def test_already_positive_costs_one_question() -> None:
     plans = recourse(threshold=1e-9).recommend(PEOPLE)
     assert statuses(plans) == ["already_positive"] * 6
