@@ -152,8 +152,22 @@ def test_plans_of_another_table() -> None:
     model = lambda f: (f["income"] / 9000).to_numpy()  # noqa: E731
     schema = SCHEMA.infer(narrow)
     other = Recourse(model, schema, n_options=3, budget=20, n_costs=10).fit(narrow).recommend(PEOPLE[names])
-    with pytest.raises(SettingError, match="warm_start: the plans were made with other columns"):
+    lacking = "warm_start: the plans were made with other columns: they have no 'school', 'job', 'sex'"
+    with pytest.raises(SettingError, match=lacking):
         recourse().recommend(PEOPLE, warm_start=other)
+    less = Recourse(model, schema, n_options=3, budget=20, n_costs=10).fit(narrow)
+    with pytest.raises(SettingError, match="other columns: the schema has no 'school', 'job', 'sex'"):
+        less.recommend(PEOPLE[names], warm_start=OLD)
+
+
+def test_the_columns_may_stand_in_another_order() -> None:
+    turned = Schema(SCHEMA.features[::-1], SCHEMA.target, SCHEMA.rules)
+    watched = Watched()
+    rec = Recourse(watched, turned, n_options=3, budget=60, n_costs=40).fit(TRAIN)
+    watched.calls.clear()
+    plans = rec.recommend(PEOPLE, warm_start=OLD)
+    assert states(OLD.options) <= states(pd.concat(watched.calls))
+    assert (plans.summary["status"] == "found").all()
 
 
 def grid(name: str, *values: Any) -> Feature:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from leastways._prints import setting_text
 from leastways.costs import CostDistribution, CostModel, Preferences
-from leastways.errors import DataError, SettingError, plain
+from leastways.errors import DataError, SettingError, listed, plain
 from leastways.models import QueryMeter, as_model
 from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import RecoursePlans
@@ -283,9 +283,14 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         check_guided(as_searcher(self.method), "warm_start")
         if not isinstance(plans, RecoursePlans):
             raise SettingError(f"warm_start must be plans that recommend returned, not {type(plans).__name__}.")
-        if plans.schema.names != self.schema.names:
-            raise SettingError("warm_start: the plans were made with other columns.")
-        for then, now in zip(plans.schema.features, self.schema.features, strict=True):
-            if then.numeric != now.numeric:
-                what = "a number, and is a category now" if then.numeric else "a category, and is a number now"
-                raise SettingError(f"warm_start: in those plans {now.name!r} was {what}.")
+        before, now = plans.schema.by_name, self.schema.by_name
+        lost, added = ([n for n in one if n not in other] for one, other in ((before, now), (now, before)))
+        if lost or added:
+            parts = ((lost, "the schema has no"), (added, "they have no"))
+            said = "; ".join(f"{text} {listed(names)}" for names, text in parts if names)
+            raise SettingError(f"warm_start: the plans were made with other columns: {said}.")
+        for name, feature in now.items():
+            if before[name].numeric != feature.numeric:
+                number = before[name].numeric
+                what = "a number, and is a category now" if number else "a category, and is a number now"
+                raise SettingError(f"warm_start: in those plans {name!r} was {what}.")
