@@ -84,6 +84,15 @@ def test_up_to_1000_integers_are_listed_and_more_become_quantiles(span: int, low
         assert not feature.gapless
 
 
+def test_what_is_said_of_bins_keeps_their_order() -> None:
+    bins = pd.Series(pd.cut([1.0, 2.0, 9.0, 10.0], 3), name="x")
+    with pytest.raises(SchemaError, match=r"Turn the column into text: \.cat\.rename_categories\(str\)\."):
+        Schema.infer(bins.to_frame())
+    (feature,) = Schema.infer(bins.cat.rename_categories(str).to_frame()).features
+    assert feature.kind == "ordinal"
+    assert feature.values == tuple(map(str, bins.cat.categories))
+
+
 def test_target_and_order_of_columns() -> None:
     schema = Schema.infer(pd.DataFrame({"b": [1], "y": [0], "a": ["x"]}), target="y")
     assert schema.names == ("b", "a")
@@ -107,6 +116,9 @@ def test_target_and_order_of_columns() -> None:
         (pd.DataFrame({"x": ["2020-01-01", "2021-12-31", None]}), None, "column 'x' holds dates"),
         (pd.DataFrame({"x": ["2020-01-01T10:20:30.5Z", "2020-01-01 10:20"]}), None, "column 'x' holds dates"),
         (pd.DataFrame({"x": [date(2020, 1, 1)]}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": [date(2020, 1, 1), "unknown"]}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": pd.period_range("2020-01", periods=2, freq="M")}), None, "column 'x' holds dates"),
+        (pd.DataFrame({"x": pd.Categorical(pd.to_datetime(["2020-01-01"]))}), None, "column 'x' holds dates"),
         (pd.DataFrame({"x": [Decimal("1.50")]}), None, r"holds Decimal\('1.50'\) .* into numbers: .astype\(float\)"),
         (pd.DataFrame({"x": [str(i) for i in range(201)]}), None, "column 'x' has 201 different values"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), None, "columns occur twice: 'x'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -128,7 +128,7 @@ def _dates(name: str) -> SchemaError:
 def _from_categories(name: str, dtype: pd.CategoricalDtype, known: pd.Series[Any]) -> Feature:
     """Return a feature of all categories; nobody is led to one that does not occur: encoders may not know it."""
     inner = dtype.categories
-    categories = tuple(_plain_values(name, inner.to_series()))
+    categories = tuple(_plain_values(name, inner.to_series(), ".cat.rename_categories"))  # which keeps the order
     occurs = np.isin(np.arange(len(inner)), known.cat.codes)
     return Feature(
         name,
@@ -142,12 +142,14 @@ def _from_categories(name: str, dtype: pd.CategoricalDtype, known: pd.Series[Any
     )
 
 
-def _plain_values(name: str, known: pd.Series[Any]) -> list[Any]:
-    """Return the different values, in order of appearance, as plain Python values."""
+def _plain_values(name: str, known: pd.Series[Any], turn: str = ".astype") -> list[Any]:
+    """Return the different values, in order of appearance, as plain Python values; `turn` would make others of them."""
     values = [plain(v) for v in known.tolist()]
     for value in values:
+        if isinstance(value, date | timedelta | pd.Period):
+            raise _dates(name)
         if not isinstance(value, str | int | float):
-            as_what = "numbers: .astype(float)" if isinstance(value, Number) else "text: .astype(str)"
+            as_what = f"numbers: {turn}(float)" if isinstance(value, Number) else f"text: {turn}(str)"
             raise SchemaError(
                 f"column {name!r} holds {value!r} ({type(value).__name__}); a category must be a text, a number, or "
                 f"true or false. Turn the column into {as_what}."
