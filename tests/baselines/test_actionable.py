@@ -149,7 +149,7 @@ def test_options_keep_to_the_budget_the_directions_and_the_rules(
         return
     problem, people = make_problem(world, refused, budget=budget)
     background = Background(world.schema, world.schema.encode(world.frame), world, 0.5, seed)
-    result = run_search(ActionableRecourse().prepare(background), problem, judge_of(world, people), 0.5)
+    result = run_search(ActionableRecourse().prepare(background), problem, judge_of(world, people))
     t, rules = problem.samples.tables, problem.samples.rules
     assert (result.queries <= budget).all()
     for p in range(len(refused)):

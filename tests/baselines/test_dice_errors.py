@@ -64,9 +64,9 @@ def test_a_model_that_fails_in_a_descent_loses_only_its_person() -> None:
     model = torch_model(WORLD, Moody)
     searcher = ready("gradient", WORLD, model)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=120)
-    calm = run_search(searcher, problem, judge_of(WORLD, encoded), 0.5)
+    calm = run_search(searcher, problem, judge_of(WORLD, encoded))
     model.module.bad, model.module.rows = True, 0
-    result = run_search(searcher, problem, judge_of(WORLD, encoded), 0.5)
+    result = run_search(searcher, problem, judge_of(WORLD, encoded))
     assert model.module.failures
     lost = [p for p, text in result.reasons.items() if "the model raised ValueError: no such row" in text]
     assert 0 < len(lost) == model.module.failures < len(PEOPLE)
@@ -92,7 +92,7 @@ def test_an_error_within_dice_ml_is_its_persons_reason(method: str, monkeypatch:
 
     monkeypatch.setattr(OnePerson, "_probability", broken)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=120)
-    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded), 0.5)
+    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded))
     assert asked
     assert result.reasons[1] == f"DICE ({method}) ended early, as dice-ml raised KeyError: 'lost'"
     assert result.chosen.n[1] > 0
@@ -133,7 +133,7 @@ def test_where_its_own_set_is_empty_the_nearest_are_offered(monkeypatch: pytest.
 
     monkeypatch.setattr(OnePerson, "_work", nothing)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
-    result = run_search(ready("kdtree", WORLD), problem, judge_of(WORLD, encoded), 0.5)
+    result = run_search(ready("kdtree", WORLD), problem, judge_of(WORLD, encoded))
     assert (result.chosen.n > 0).any()
     assert all((p in result.reasons) == (result.chosen.n[p] == 0) for p in range(len(PEOPLE)))
 

@@ -68,7 +68,7 @@ def test_time_runs_out_on_the_way(method: str, seconds: float, monkeypatch: pyte
     ticks = count()
     monkeypatch.setattr(base, "monotonic", lambda: next(ticks) / 1000)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
-    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded), 0.5, time_limit=seconds)
+    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded), time_limit=seconds)
     assert result.cut_short.any() or seconds > 0.02
     assert (result.queries <= 400).all()
     for p in range(len(PEOPLE)):
@@ -123,7 +123,7 @@ def test_an_error_of_the_judge_leaves_no_thread(method: str) -> None:
         raise SettingError("no")
 
     with pytest.raises(SettingError):
-        run_search(ready(method, WORLD), problem, judge, 0.5)
+        run_search(ready(method, WORLD), problem, judge)
     assert threads() == []
 
 
@@ -189,7 +189,7 @@ def test_settings_reach_dice_ml(method: Any, settings: Any, monkeypatch: pytest.
 
     monkeypatch.setattr(kind, "_generate_counterfactuals", spy)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
-    result = run_search(ready(method, WORLD, **settings), problem, judge_of(WORLD, encoded), 0.5)
+    result = run_search(ready(method, WORLD, **settings), problem, judge_of(WORLD, encoded))
     assert len(given) == len(PEOPLE)
     theirs = {"max_iter": "maxiterations"} if method == "genetic" else {}
     for named in given:

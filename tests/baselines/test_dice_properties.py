@@ -50,7 +50,7 @@ def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budg
         asked.__iadd__(np.bincount(questions.people, minlength=len(asked)))
         return judge(questions)
 
-    result = run_search(searcher, problem, counting, 0.5)
+    result = run_search(searcher, problem, counting)
     assert model.module.rows == result.gradient_rows.sum()
     assert (result.queries == asked + result.gradient_rows).all()
     assert (result.queries <= budget).all()
@@ -87,7 +87,7 @@ def test_both_ways_to_begin_a_descent() -> None:
     world = make_world(5, n=40, rules=False)
     problem, encoded = make_problem(world, world.refused().head(6), n_options=4, budget=400)
     begun = {
-        begin: run_search(ready("gradient", world, begin=begin), problem, judge_of(world, encoded), 0.5).chosen
+        begin: run_search(ready("gradient", world, begin=begin), problem, judge_of(world, encoded)).chosen
         for begin in ("near", "random")
     }
     assert all(chosen.n.all() for chosen in begun.values())

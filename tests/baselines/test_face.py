@@ -76,7 +76,7 @@ def test_the_nearest_accepted_targets_are_chosen(face: Face, seed: int) -> None:
         return
     searcher: Any = ready(world, face)
     problem, encoded = make_problem(world, people, budget=500)
-    result = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    result = run_search(searcher, problem, judge_of(world, encoded))
     graph = searcher.graph
     costs, _ = graph.walk(graph.attach(grid_codes(world.schema, encoded)))
     good = world.probability(world.schema.decode(graph.codes)) >= max(0.5, face.confidence or 0.0)
@@ -108,9 +108,9 @@ def test_a_few_people_at_a_time_get_what_all_get_at_once(monkeypatch: pytest.Mon
     people = world.refused()
     problem, encoded = make_problem(world, people)
     searcher = ready(world, Face())
-    whole = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    whole = run_search(searcher, problem, judge_of(world, encoded))
     monkeypatch.setattr("leastways.baselines.face._MOST_AT_A_TIME", 3)
-    parts = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    parts = run_search(searcher, problem, judge_of(world, encoded))
     np.testing.assert_array_equal(whole.chosen.codes, parts.chosen.codes)
     np.testing.assert_array_equal(whole.queries, parts.queries)
     assert whole.reasons == parts.reasons

@@ -84,7 +84,7 @@ def test_searches_do_not_depend_on_the_room(searcher: Searcher, seed: int, extra
     problem, encoded = make_problem(world, people, seed=seed)
     t = with_rows(problem.samples.tables, problem.samples.tables.start.shape[1] + extra)
     narrow: Problem = replace(problem, samples=replace(problem.samples, tables=t))
-    ours, theirs = (run_search(searcher, x, judge_of(world, encoded), 0.5) for x in (narrow, problem))
+    ours, theirs = (run_search(searcher, x, judge_of(world, encoded)) for x in (narrow, problem))
     np.testing.assert_array_equal(ours.queries, theirs.queries)
     for a, b in zip(ours.chosen, theirs.chosen, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -38,7 +38,7 @@ def test_options_are_accepted_permitted_distinct_and_within_budget(searcher: Sea
     if people.empty:
         return
     problem, encoded = make_problem(world, people, seed=seed)
-    result = run_search(searcher, problem, judge_of(world, encoded), 0.5)
+    result = run_search(searcher, problem, judge_of(world, encoded))
     assert (result.queries <= problem.budget).all()
     check_options(world, problem, result.chosen)
 
@@ -93,11 +93,11 @@ def test_a_person_gets_the_same_options_in_any_company(searcher: Searcher) -> No
     people = world.refused()
     assert len(people) > 4
     whole, encoded = make_problem(world, people)
-    together = run_search(searcher, whole, judge_of(world, encoded), 0.5)
+    together = run_search(searcher, whole, judge_of(world, encoded))
     for label in people.index[[0, 2, 4]]:
         place = people.index.get_loc(label)
         alone, one = make_problem(world, people.loc[[label]])
-        result = run_search(searcher, alone, judge_of(world, one), 0.5)
+        result = run_search(searcher, alone, judge_of(world, one))
         assert result.queries[0] == together.queries[place]
         np.testing.assert_array_equal(result.chosen.codes[0], together.chosen.codes[place])
 

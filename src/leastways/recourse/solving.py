@@ -82,7 +82,7 @@ class Solving:
             first=self._first_states(judge.people, samples),
             shared=None if recourse.distilled_ is None else recourse.distilled_.net,
         )
-        result = run_search(self.searcher, problem, judge, recourse.threshold, report, seconds)
+        result = run_search(self.searcher, problem, judge, report, seconds)
         self.judging.meter.note_gradients(int(result.gradient_rows.sum()))
         outcome.note_options(rows, result, Figures.of(samples, result.chosen.codes, result.chosen.n), stuck)
         wrong = judge.misjudged(result)

@@ -36,7 +36,6 @@ def run_search(
     searcher: Searcher,
     problem: Problem,
     judge: Judge,
-    threshold: float,
     progress: Callable[[float], None] | None = None,
     time_limit: float | None = None,
 ) -> SearchResult:
@@ -65,7 +64,7 @@ def run_search(
             break
         probability, failed = judge(questions)
         lost = np.isin(questions.people, list(failed))
-        told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= threshold)
+        told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= problem.threshold)
         misses.note(questions, told, accepted)
         yeses.note(questions, told, accepted)
         run.tell(questions, told, accepted)  # last: a searcher may write into what it gets
