@@ -222,6 +222,25 @@ def test_wrong_limits_are_named_and_shown_again(service: Service, visitor: Visit
     assert service.read_by_token(issued.token).id == before.id
 
 
+def test_options_are_told_by_what_was_said_for_them_while_a_limit_is_wrong(
+    service: Service, visitor: Visitor, issued: Issued
+) -> None:
+    path = f"/p/{issued.token}"
+    wrong = {place(service, "hours_per_week", "low"): "50", place(service, "hours_per_week", "high"): "20"}
+    lock = place(service, "savings", "lock")
+    for headers in ({}, {"X-Fragment": "options"}):
+        page = unescape(visitor.send(path, wrong | {lock: "1"}, headers=headers).text)
+        assert "We do not know yet what is easy for you" in page
+        assert "of the cases we tried." in page
+        assert "what you told us" not in page
+        if not headers:  # what was said is still in the form
+            assert re.search(rf'name="{lock}" value="1" checked', page)
+    visitor.send(path, {place(service, f.name, "lock"): "1" for f in service.schema.features})
+    page = unescape(visitor.send(path, wrong).text)
+    assert "Everything is to stay as it is" in page  # as it does without the limit
+    assert f'name="{lock}" value="1">' in page
+
+
 def test_german_sentences_take_words_as_they_are(service: Service, visitor: Visitor, issued: Issued) -> None:
     """Units and categories stand in one case, "Jahre": no sentence may need another, as in "von 20 Jahre"."""
     path, low = f"/p/{issued.token}", place(service, "age", "low")

@@ -53,9 +53,7 @@ class PersonPages:
         answer = self.service.read_by_token(token)
         if not self.service.has_current_schema(answer):
             return self._other_form(request, token, answer)
-        wishes = self._wishes(answer)
-        all_closed = answer.wishes is not None and self.service.is_current(answer) and self._all_closed(answer, wishes)
-        return self._page(request, token, answer, wishes, all_closed=all_closed)
+        return self._page(request, token, answer, *self._told(answer))
 
     def answer(self, token: str, request: Request, form: SentForm) -> Response:
         """Find options for what the person says now. A script asks for the options alone, a plain form for the page."""
@@ -71,13 +69,14 @@ class PersonPages:
         wishes, problems = (Wishes(), []) if form.get("fresh") else read_form(schema, state, form, number)
         if problems:  # a script was answered what it asked for; a browser would note anything but 200 as a fault
             status = 200 if _wants_options_only(request) else 422
-            return self._page(request, token, answer, wishes, status=status, problems=problems, sent=form)
+            sent = (wishes, form)
+            return self._page(request, token, answer, *self._told(answer), status=status, problems=problems, sent=sent)
         closed = self._all_closed(answer, wishes)
         told = None if closed else to_preferences(schema, state, wishes, answer.preferences)
         try:
             if closed:  # nothing to look for
                 answer = self.service.reword(token, to_record(wishes))
-                return self._page(request, token, answer, wishes, all_closed=True)
+                return self._page(request, token, answer, wishes, True)
             answer = self.service.refine(token, told, to_record(wishes))
         except InputRefused:  # nothing our form can send; whoever made it up learns no more than this
             return self.renderer.message(request, "bad", 422, back=_here(token))
@@ -148,6 +147,12 @@ class PersonPages:
             return from_record(answer.wishes)
         return from_preferences(self.service.schema, answer.state, answer.preferences)
 
+    def _told(self, answer: Answer) -> tuple[Wishes, bool]:
+        """Return what the person said for the options they have, and whether that left nothing to look for."""
+        wishes = self._wishes(answer)
+        asked = answer.wishes is not None and self.service.is_current(answer)
+        return wishes, asked and self._all_closed(answer, wishes)
+
     def _all_closed(self, answer: Answer, wishes: Wishes) -> bool:
         return not wishes.open(feature.name for feature in changeable(self.service.schema, answer.state))
 
@@ -165,19 +170,24 @@ class PersonPages:
         token: str,
         answer: Answer,
         wishes: Wishes,
+        all_closed: bool = False,
         *,
         status: int = 200,
         problems: Sequence[Problem] = (),
-        all_closed: bool = False,
-        sent: Form | None = None,
+        sent: tuple[Wishes, Form] | None = None,
     ) -> Response:
-        """Render the page, or the options alone for a script: the same template in either case."""
+        """Render the page, or the options alone for a script: the same template in either case.
+
+        `wishes` are those that the options are for. `sent` is what stands in the form instead, if some of it is wrong.
+        """
         schema, texts = self.service.schema, self.renderer.texts(request)
         told = Told(answer.id, answer.plan, wishes, answer.rules.threshold, self._said(answer), problems, all_closed)
         view = person_view(schema, texts, told)
         current = self.service.is_current(answer)
         asked = current and answer.plan.status not in NOT_SEARCHED
         only = _wants_options_only(request)
+        said, typed = (wishes, None) if sent is None else sent
+        asking = fields(schema, texts, answer.state, said, typed, dict(view.problems)) if asked and not only else []
         return self.renderer.page(
             request,
             "options.html" if only else "person.html",
@@ -187,7 +197,7 @@ class PersonPages:
             here=_here(token),
             view=view,
             made=None if current else texts.day(answer.created.date()),
-            fields=fields(schema, texts, answer.state, wishes, sent, dict(view.problems)) if asked and not only else [],
+            fields=asking,
             asked=asked,
             ease_words=ease_words(texts),
             reason_length=MAX_TEXT,
