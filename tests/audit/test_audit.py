@@ -470,6 +470,14 @@ def test_bad_settings(changes: dict[str, Any], words: str) -> None:
         audit(plans(SIX, [1] * 6), "sex", **changes)
 
 
+def test_a_group_of_any_name_can_be_read_from_the_table_of_the_unserved() -> None:
+    served = plans(SIX, [1] * 6, options=[0] * 6, status=["none_found"] * 6)
+    names = ["person", "status", "reason"]
+    groups = pd.DataFrame({name: ["a", "b"] * 3 for name in names}, index=served.summary.index)
+    table = audit(served, names, groups=groups).unserved.reset_index()
+    assert list(table) == ["person", "person (group)", "status (group)", "reason (group)", "status", "reason"]
+
+
 def test_bad_plans() -> None:
     wrong: Any = {"plans": 1}
     with pytest.raises(SettingError, match="must be RecoursePlans"):

@@ -44,7 +44,7 @@ def unserved_table(plans: RecoursePlans, figures: Figures, groupings: Sequence[G
     summary = plans.summary
     rows = figures.places[(summary["n_options"].to_numpy()[figures.places] == 0)]
     columns = {
-        f"{g.name} (group)" if g.name in ("status", "reason") else g.name: pd.Series(
+        f"{g.name} (group)" if g.name in ("person", "status", "reason") else g.name: pd.Series(
             np.array(g.groups, dtype=object)[g.codes[rows]], dtype="str"
         )
         for g in groupings
