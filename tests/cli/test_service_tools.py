@@ -12,6 +12,7 @@ from tests.cli.bank import document, run
 
 pytest.importorskip("sqlalchemy")
 
+from leastways.costs import Preferences
 from leastways.recourse import Recourse
 from leastways.server import Applicant, read_config
 from tests.server.shop import BANK, LABELLED, SMALL, pipeline, serve, states, write_shop
@@ -81,6 +82,20 @@ def test_erase_by_id_reference_and_age(file: Path, ids: list[str]) -> None:
     both = run("erase", ids[0], "--reference", "case 0", "-c", file)
     assert (both.exit_code, "by one of" in both.stderr) == (2, True)
     assert run("erase", "-c", file).exit_code == 2
+
+
+@pytest.mark.parametrize("days", [800_000, 10**14])  # before the first year there is, beyond what a date can hold
+def test_nobody_came_longer_ago_than_dates_go(file: Path, ids: list[str], days: int) -> None:
+    result = run("erase", "--older-than", str(days), "-c", file)
+    assert (result.exit_code, result.stdout) == (0, "Erased 0 people.\n")
+
+
+def test_two_answers_of_one_person_are_both_found(file: Path) -> None:
+    with serve(file, Recourse(pipeline(), BANK, **SMALL).fit(LABELLED)) as service:
+        issued = service.answer([Applicant(states(1)[0])])[0]
+        again = service.refine(issued.token, Preferences(editable=["income"]))
+    result = run("erase", issued.answer.id, again.id, "-c", file)
+    assert (result.stdout, "not found" in result.stderr) == ("Erased 1 person.\n", False)
 
 
 def test_the_example_can_be_served(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,24 +95,25 @@ def erase(
     """
     with errors_shown(as_json, from_file=True):
         from leastways.errors import SettingError
-        from leastways.server.store import Store, now
+        from leastways.server.store import Store, days_ago
 
         ways = [bool(answers), reference is not None, older_than is not None]
         if sum(ways) != 1:
             raise SettingError("say whom to erase by one of: ids of answers, --reference, --older-than.")
         with _database(config) as (_, engine):
             store = Store(engine)
+            unknown = set(answers or ()) - store.people_of(answers or ()).keys()
             if reference is not None:
                 erased = store.erase_reference(reference)
             elif older_than is not None:
-                erased = store.erase_before(now() - timedelta(days=older_than))
+                erased = store.erase_before(days_ago(older_than))
             else:
                 erased = store.erase_families(answers or ())
         if as_json:
             print_json({"erased": erased})
         else:
             screen().print(f"Erased {erased} {'person' if erased == 1 else 'people'}.")
-        if answers and erased < len(set(answers)):
+        if unknown:
             notes().print("Some ids were not found: erased before, or never there.", style="yellow")
 
 

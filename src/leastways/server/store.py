@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, delete, func, insert, select, update
@@ -71,6 +71,14 @@ class NewAnswer:
 def now() -> datetime:
     """Return this moment."""
     return datetime.now(UTC)
+
+
+def days_ago(days: int) -> datetime:
+    """Return the moment so many days ago, or the first that there is."""
+    try:
+        return now() - timedelta(days=days)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def token_hash(token: str) -> str:
@@ -192,13 +200,21 @@ class Store:
 
     def erase_families(self, answer_ids: Iterable[str]) -> int:
         """Erase people, each by any of their answers; returns how many were erased."""
-        erased = 0
+        people = sorted(set(self.people_of(answer_ids).values()))
+        erased = sum(self._erase_all(PersonRow.id == person, "asked") for person in people)
+        self._forget(whole=True)
+        return erased
+
+    def people_of(self, answer_ids: Iterable[str]) -> dict[str, str]:
+        """Return whose each answer is, be it only promised; what is of nobody is left out."""
+        people = {}
         for answer_id in answer_ids:
             with reading(self.engine) as session:
                 person = session.scalar(select(AnswerRow.person_id).where(AnswerRow.id == answer_id))
-            erased += self._erase_all(PersonRow.id == (person or answer_id), "asked")
-        self._forget(whole=True)
-        return erased
+                person = person or session.scalar(select(PersonRow.id).where(PersonRow.id == answer_id))
+            if person is not None:
+                people[answer_id] = person
+        return people
 
     def erase_reference(self, reference: str) -> int:
         """Erase everyone whom a caller gave this label."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from datetime import timedelta
 
 from leastways.server.faults import StoreDown, without_contents
-from leastways.server.store import Store, now
+from leastways.server.store import Store, days_ago
 
 _EVERY = 3600.0  # seconds
 
@@ -32,7 +31,7 @@ class Upkeep:
     def _run(self) -> None:
         while self._days is not None:
             try:
-                erased = self._store.erase_before(now() - timedelta(days=self._days), whole=False)
+                erased = self._store.erase_before(days_ago(self._days), whole=False)
                 if erased:
                     log.info("retention: %d people erased", erased)
             except StoreDown as error:
