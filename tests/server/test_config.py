@@ -35,6 +35,8 @@ from tests.server.shop import write_shop
         ("require_keys", 1, "true or false"),
         ("groups", "region", "a list of names"),
         ("groups", [1], "a list of names"),
+        ("groups", ["region", "language", "region"], "names 'region' twice"),
+        ("texts", "schema.yaml", "must be a folder"),
         ("allowed_hosts", "bank.example", "a list of names"),
         ("target", None, "a label"),
         ("title", 3, "a text"),

@@ -114,6 +114,8 @@ def config_from_dict(data: Mapping[str, Any], where: str, folder: Path) -> Servi
     for key in _PATHS:
         if values.get(key) is not None:
             values[key] = _existing(folder / values[key], key, where)
+            if key == "texts" and not values[key].is_dir():
+                raise SettingError(f"{where}: texts must be a folder, which {str(values[key])!r} is not.")
     values["model"] = _model(values["model"], folder)
     values["database"] = database_url(values.get("database", "leastways.db"), folder)
     config = ServiceConfig(**values, limits=_limits(data.get("limits"), where))
@@ -195,6 +197,9 @@ def _checked(key: str, value: Any, where: str) -> Any:
     if key in _NAMES:
         if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
             raise SettingError(f"{where}: {key} must be a list of names, not {value!r}.")
+        twice = next((name for name in value if value.count(name) > 1), None)
+        if twice is not None:
+            raise SettingError(f"{where}: {key} names {twice!r} twice.")
         return tuple(value)
     if key == "target":
         if not isinstance(value, str | int | float):
