@@ -12,6 +12,7 @@ import pandas as pd
 from leastways.audit import Audit, audit_plans
 from leastways.audit.groups import group_text, group_texts
 from leastways.errors import nearest
+from leastways.plans import NOT_SEARCHED
 from leastways.server.faults import FieldError, InputRefused, NotKnown
 from leastways.server.served import Served, of_some
 from leastways.server.store import now
@@ -34,10 +35,13 @@ def audit_served(service: Service, by: str | Sequence[str], filters: Mapping[str
     groups = of_one_kind(sent, asked if only is None else {*asked, only[0]})
     if only is not None:
         found = _of_group(found, groups, *only)
+    whom = "" if only is None else f" with {only[0]}: {only[1]}"
+    earlier = f" {_left_out(found)}" if found.left_out else ""
     if found.plans is None:
-        whom = "nobody" if only is None else f"nobody with {only[0]}: {only[1]}"
-        earlier = f" {_left_out(found)}" if found.left_out else ""
-        raise NotKnown(f"{whom} was answered in this time by the schema of today.{earlier}")
+        raise NotKnown(f"nobody{whom} was answered in this time by the schema of today.{earlier}")
+    if found.plans.summary["status"].isin(NOT_SEARCHED).all():
+        people = f"the {len(found.plans):,} people{whom} who were answered in this time"
+        raise NotKnown(f"none of {people} was refused.{earlier}")
     mine = found.groups.index
     rest = {name: value for name, value in filters.items() if name not in (*_OWN, "only")}
     audit = audit_plans(found.plans, names, groups=groups.loc[mine], **rest)

@@ -131,6 +131,19 @@ def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
     assert "No answer was handed out" not in page.text
 
 
+def test_a_time_in_which_nobody_was_refused(tmp_path: Path) -> None:
+    service, refused = credit_service(tmp_path, threshold=1e-9)  # a yes to everybody
+    with service:
+        issue(service, refused.head(3))
+        page = Visitor(service).get("/audit?by=sex")
+        assert "nothing to audit" in page.text
+        assert "nobody of them was refused" in page.text
+        assert "cannot be audited" not in page.text
+        answer = Visitor(service).get("/v1/audit?by=sex&lang=en", headers={"Accept": "application/json"})
+    assert answer.status_code == 404  # nothing is wrong with what was asked
+    assert answer.json()["detail"] == "none of the 3 people who were answered in this time was refused."
+
+
 def test_one_group_alone(service: Service) -> None:
     visitor = Visitor(service)
     page = visitor.get("/audit?by=group&only=sex:+female&lang=de").text
