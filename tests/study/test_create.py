@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,19 @@ def test_plans_that_do_not_belong_together() -> None:
     other = pd.Index(["x", "y", "z", "w"], name="customer")
     with pytest.raises(DataError, match="share no person"):
         comparable_people(*two(people=PEOPLE.set_axis(other), summary=SUMMARY.set_axis(other)))
+
+
+def test_what_both_miss_is_the_same() -> None:
+    gaps: dict[str, Any] = {
+        "debt": np.array([np.nan, 1.25, 9.0, 3.0], dtype=np.float32),
+        "job": pd.Categorical([None, "nurse", "cook", "nurse"], ["nurse", "cook", "née"]),
+    }
+    schema = lw.Schema(tuple(replace(f, missing=f.name in gaps) for f in SCHEMA.features))
+    options = OPTIONS.assign(**{name: OPTIONS[name].mask(OPTIONS["person"] == "ann") for name in gaps})
+    whole, missing = (made(schema=schema, options=options, people=p) for p in (PEOPLE, PEOPLE.assign(**gaps)))
+    assert comparable_people(missing, missing).people.tolist() == ["ann", "cy"]
+    with pytest.raises(DataError, match=r"'debt' of person 'ann' is nan in one and 0\.5 in the other"):
+        comparable_people(missing, whole)
 
 
 def test_the_folder(tmp_path: Path) -> None:

@@ -59,11 +59,15 @@ def comparable_people(one: RecoursePlans, two: RecoursePlans) -> Comparable:
 def _check_same_states(one: RecoursePlans, two: RecoursePlans, labels: pd.Index[Any]) -> None:
     for feature in one.schema.features:
         columns = [plans.people.loc[labels, feature.name] for plans in (one, two)]
+        gone = [c.isna().to_numpy() for c in columns]
+        there = ~(gone[0] | gone[1])
         if feature.numeric:
-            a, b = (feature.as_held(c.to_numpy(np.float64)) for c in columns)
+            a, b = (feature.as_held(c[there].to_numpy(np.float64)) for c in columns)
         else:
-            a, b = (c.to_numpy(dtype=object) for c in columns)
-        places = np.flatnonzero(a != b)
+            a, b = (c[there].to_numpy(dtype=object) for c in columns)
+        differ = gone[0] != gone[1]
+        differ[there] = a != b
+        places = np.flatnonzero(differ)
         if len(places):
             p = int(places[0])
             raise DataError(
