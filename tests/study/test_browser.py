@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import leastways as lw
-from leastways.study import Study, collect_answers
+from leastways.study import Study, collect_answers, create_study
 from tests.browsers import chromium, with_letters
+from tests.plans.made import OPTIONS, PEOPLE, plans
 from tests.study.test_create import make
 
 
@@ -152,6 +153,32 @@ def test_letters_of_twice_the_size(browser: Any, study: Study) -> None:
     box = tab.locator("#next").bounding_box()  # where it asks whether to skip, with more words
     assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
     large.close()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_long_words_stay_in_their_place(browser: Any, tmp_path: Path, width: int) -> None:
+    long = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz" * 2
+    people, options = (
+        table.assign(job=table["job"].cat.rename_categories({"cook": long})) for table in (PEOPLE, OPTIONS)
+    )
+    schema = lw.Schema.infer(people).update(job={"label": long.upper()})
+    one = plans(schema=schema, people=people, options=options)
+    two = plans(schema=schema, people=people, options=options.iloc[[1]].assign(option=1))
+    told = lw.Preferences(scores={"job": 0.75, "debt": 0.25})
+    create_study(one, two, tmp_path / "study", methods=("a", "b"), annotators=1, per_item=1, profiles=told)
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    tab.goto((tmp_path / "study" / "forms" / "annotator-1.html").as_uri())
+    tab.click("#next")
+    assert long in tab.inner_text(".page.shown .sets") + tab.inner_text(".page.shown .facts")
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    beyond = """parts => parts.filter(part => part.scrollWidth > part.clientWidth + 1).map(part => part.className)"""
+    assert tab.eval_on_selector_all(".shown :is(.facts, .facts div, .wishes, .wishes li, .set)", beyond) == []
+    a, b = (
+        one["width"]
+        for one in tab.eval_on_selector_all(".shown .set", "sets => sets.map(s => s.getBoundingClientRect().toJSON())")
+    )
+    assert abs(a - b) < 1  # neither set looks like the larger one
+    tab.close()
 
 
 def test_a_browser_that_keeps_nothing(browser: Any, study: Study, tmp_path: Path) -> None:

@@ -14,15 +14,18 @@ h1:focus, h2:focus { outline: none; }
   border-bottom: 1px solid var(--faint); padding: .12rem 0; }
 .facts dt { flex: 1 1 5rem; font-weight: 400; margin: 0; color: var(--soft); }
 .facts dd { text-align: right; font-variant-numeric: tabular-nums; }
+.facts :is(dt, dd) { max-width: 100%; overflow-wrap: break-word; } /* a name may be one long word */
 small { color: var(--soft); }
 .wishes { list-style: none; margin: 0; padding: 0; }
 .wishes li { display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; padding: .12rem 0 .3rem; }
+.wishes span { min-width: 5rem; overflow-wrap: anywhere; }
 .wishes b { font-weight: 600; font-variant-numeric: tabular-nums; }
 .wishes > li > i { grid-column: 1 / -1; height: .45rem; border-radius: .25rem; background: var(--faint);
   overflow: hidden; }
 .wishes i i { display: block; height: 100%; background: var(--one); }
-.sets { display: grid; grid-template-columns: 1fr 1fr; gap: 1.25rem; margin: 1.5rem 0; align-items: start; }
-.set { border: 2px solid var(--faint); border-radius: .6rem; padding: .8rem 1.1rem 1rem; }
+.sets { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1.25rem; margin: 1.5rem 0;
+  align-items: start; }
+.set { overflow-wrap: break-word; border: 2px solid var(--faint); border-radius: .6rem; padding: .8rem 1.1rem 1rem; }
 .set h3 { font-size: 1.15rem; }
 .set ol { list-style: none; margin: 0; padding: 0; }
 .set ol > li { border-top: 1px solid var(--faint); margin-top: .55rem; padding-top: .5rem; }
@@ -67,7 +70,7 @@ textarea { width: 100%; font: .85rem/1.4 monospace; background: var(--panel); co
   .questions { grid-template-columns: 1fr; }
 }
 @media (max-width: 40rem) {
-  .sets { grid-template-columns: 1fr; gap: .9rem; }
+  .sets { grid-template-columns: minmax(0, 1fr); gap: .9rem; }
   .set { padding: .7rem .9rem .8rem; }
   .bar { padding-left: .9rem; padding-right: .9rem; gap: .7rem; }
   main { padding-left: .9rem; padding-right: .9rem; }
