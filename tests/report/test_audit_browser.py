@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from leastways.audit import audit_plans
@@ -45,6 +47,24 @@ def opened(browser: Any, file: Path, **settings: Any) -> tuple[Any, list[str]]:
     tab.on("request", lambda request: faults.append(request.url) if request.url != file.as_uri() else None)
     tab.goto(file.as_uri())
     return tab, faults
+
+
+def test_groups_with_long_names(browser: Any, tmp_path: Path) -> None:
+    made, truths = drawn()
+    long = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
+    names = [f"{long} {('north', 'south')[i % 2]}{long}" for i in range(len(made.people))]
+    groups = pd.DataFrame({"office": names, long: names}, index=made.people.index)
+    audit = audit_plans(made, ["office", long], groups=groups, truth=truths, bootstraps=40, permutations=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns if names leave no room for a picture
+        (tmp_path / "report.html").write_text(audit_html(audit), encoding="utf-8")
+    tab, _ = opened(browser, tmp_path / "report.html", viewport={"width": 360, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    cut = """all => all.filter(text => {
+      const [inner, outer] = [text, text.closest("svg")].map(x => x.getBoundingClientRect());
+      return inner.left < outer.left - 1 || inner.right > outer.right + 1;
+    }).map(text => text.textContent)"""
+    assert tab.eval_on_selector_all("figure svg text", cut) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

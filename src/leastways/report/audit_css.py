@@ -14,7 +14,7 @@ AUDIT_SHEET = (
 .findings ul { margin: 0; padding-left: 1.1rem; max-width: 58rem; }
 .findings li { margin: .25rem 0; }
 table.groups { width: 100%; }
-table.groups th[scope=row] { font-weight: 600; }
+table.groups th[scope=row] { font-weight: 600; min-width: 7rem; overflow-wrap: anywhere; }
 table.groups td { min-width: 6rem; }
 table.groups small { display: block; color: var(--soft); font-weight: 400; font-size: .8rem; white-space: nowrap; }
 table.groups .verdict { display: block; font-size: .82rem; font-weight: 600; white-space: nowrap; }

@@ -12,7 +12,7 @@ from leastways._extras import require
 from leastways.audit import Audit
 from leastways.audit.groups import CROSS
 from leastways.audit.words import measure_name
-from leastways.report.plots import Picture, figure, folded, legend
+from leastways.report.plots import Picture, figure, folded, legend, shortened
 from leastways.report.svg import FAINT, INK, LINES, ONE, TWO
 
 MAX_LINES, MAX_BARS, MAX_COLUMNS, MAX_ROWS = len(LINES), 24, 9, 24
@@ -42,7 +42,7 @@ def cost_curves(audit: Audit, grouping: str, place: int = 0) -> Picture:
         for group, colour, dashes in zip(shown, LINES, _DASHES, strict=False):
             line = rows.loc[[group]]
             look = {"color": colour, "dashes": dashes} if dashes else {"color": colour}
-            axes.plot(line["k"], 100 * line["satisfied"], label=group, linewidth=1.8, **look)
+            axes.plot(line["k"], 100 * line["satisfied"], label=shortened(group), linewidth=1.8, **look)
             if len(shown) <= 4:
                 ends = (100 * line["low"], 100 * line["high"])
                 axes.fill_between(line["k"], *ends, color=colour, alpha=0.14, linewidth=0)
@@ -135,7 +135,7 @@ def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
             axes.add_patch(cell)
             axes.text(x, y, f"{100 * share:.0f}", ha="center", va="center")
         axes.set(xlim=(-0.5, len(shown) - 0.5), ylim=(max(len(names), 1) - 0.5, -0.5))
-        axes.set_xticks(range(len(shown)), [_narrow(group) for group in shown])
+        axes.set_xticks(range(len(shown)), [_narrow(group, len(shown)) for group in shown])
         axes.set_yticks(range(len(names)), [folded(name, 24) for name in names])
         axes.tick_params(length=0, labeltop=True, labelbottom=False)
         if len(shown) > 4:
@@ -158,9 +158,12 @@ def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
     )
 
 
-def _narrow(name: str) -> str:
-    """Write a group's name in short lines, over a narrow column."""
-    return name.replace(CROSS, f"{CROSS.rstrip()}\n") if CROSS in name else folded(name, 12)
+def _narrow(name: str, n: int) -> str:
+    """Write a group's name in short lines, over one of `n` narrow columns; over many it stands aslant."""
+    lines = name.split(CROSS) if CROSS in name else folded(name, 12).split("\n")
+    most = min(28, 48 // n) if n <= 4 else 28
+    lines = [shortened(line, most) for line in lines]
+    return f"{CROSS.rstrip()}\n".join(lines) if CROSS in name else "\n".join(lines)
 
 
 def _largest(audit: Audit, grouping: str, most: int) -> tuple[list[str], str]:

@@ -23,6 +23,7 @@ h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .5rem; }
 h2 { font-size: 1.3rem; margin: 2.75rem 0 .75rem; padding-bottom: .3rem; border-bottom: 2px solid var(--faint); }
 h3 { font-size: 1.05rem; margin: 0; }
 p { margin: .5rem 0; max-width: 46rem; }
+h1, h2, h3, p, li, dd, figcaption { overflow-wrap: break-word; } /* a name may be one long word */
 .lead, .note, figcaption, footer { color: var(--soft); }
 .note, figcaption { font-size: .9rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .9rem; margin: 1.2rem 0;

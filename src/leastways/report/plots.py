@@ -196,8 +196,15 @@ def _quartiles(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def folded(name: str, width: int = 22) -> str:
-    """Break a long name over two lines, so that it leaves room for the bars."""
-    if len(name) <= width or " " not in name:
-        return name
-    cut = min((i for i, c in enumerate(name) if c == " "), key=lambda i: abs(i - len(name) // 2))
-    return f"{name[:cut]}\n{name[cut + 1 :]}"
+    """Break a long name over two lines, and shorten these, so that it leaves room for the bars."""
+    lines = [name]
+    if len(name) > width and " " in name:
+        cut = min((i for i, c in enumerate(name) if c == " "), key=lambda i: abs(i - len(name) // 2))
+        lines = [name[:cut], name[cut + 1 :]]
+    return "\n".join(shortened(line) for line in lines)
+
+
+def shortened(line: str, most: int = 28) -> str:
+    """Leave out what is too much in the middle: names may differ at their ends."""
+    end = most // 3
+    return line if len(line) <= most else f"{line[: most - end - 1]}…{line[-end:]}"
