@@ -643,6 +643,13 @@ def test_the_auditor_chooses_and_downloads(visit: Open, site: Site) -> None:
         assert download.value.suggested_filename == kind
 
 
+def test_what_the_auditor_chooses_from_stands_in_line(visit: Open) -> None:
+    heights = "all => all.map(one => one.getBoundingClientRect().height)"
+    found = visit("/audit").eval_on_selector_all(".rest :is(input, select, button)", heights)
+    assert len(found) == 5
+    assert max(found) - min(found) < 1
+
+
 def test_signing_in(visit: Open, tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path, require_keys=True)
     with service, running(create_app(service)) as home:
