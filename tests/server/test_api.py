@@ -207,6 +207,7 @@ def _alone(recourse: Recourse) -> list[lw.RecoursePlan]:
 
 def test_health_and_the_model_card(client: Client, service: Service) -> None:
     assert client.get("/health").json() == {"status": "ok", "version": lw.__version__, "waiting": 0}
+    assert client.request("HEAD", "/health").status_code == 200
     card = client.get("/v1/model").json()
     assert [f["name"] for f in card["features"]] == list(service.schema.names)
     assert card["fingerprints"] == dict(service.origin.prints)
