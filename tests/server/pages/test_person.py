@@ -460,6 +460,16 @@ def test_taking_back_an_answer_is_saying_nothing(service: Service, visitor: Visi
         assert words in visitor.send(path, {ease: said}, headers={"X-Fragment": "options"}).text
 
 
+def test_a_single_option_is_not_said_to_come_first(service: Service, visitor: Visitor, issued: Issued) -> None:
+    alone = next(o.changes[0].feature for o in issued.answer.plan.options if len(o.changes) == 1)
+    locked = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != alone}
+    for language, words in (("en", "The way with the least effort that we found"), ("de", "Der Weg mit dem gering")):
+        headers = {"X-Fragment": "options", "X-Language": language}
+        page = visitor.send(f"/p/{issued.token}", locked, headers=headers).text
+        assert page.count('class="card"') == 1
+        assert words in page
+
+
 def test_languages(visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     german = visitor.get(path, headers={"Accept-Language": "de-DE,de;q=0.9"})

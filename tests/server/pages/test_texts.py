@@ -36,6 +36,7 @@ MESSAGES = (
     "spent",
     "stuck",
 )
+COUNTED = ("options.found", "options.unsaid", "options.said", "change.points")
 # Keys that code puts together from parts.
 MADE_UP = {
     *(f"ease.{name}" for name in EASE),
@@ -44,7 +45,7 @@ MADE_UP = {
     *(f"problem.{kind}" for kind in ("not_a_number", "crossed", "no_value")),
     *(f"nothing.{s}.{part}" for s in (*STATUSES, "all_closed") for part in ("headline", "explanation")),
     *(f"message.{name}.{part}" for name in MESSAGES for part in ("title", "text")),
-    *(f"{key}.{number}" for key in ("options.found", "change.points") for number in ("one", "other")),
+    *(f"{key}.{number}" for key in COUNTED for number in ("one", "other")),
     *(f"wishes.{end}" for end in ("low", "high")),
     *(f"audit.{name}" for name in (*TABLES, *WHICH)),
 }

@@ -206,7 +206,7 @@ def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], t
     if status == "partial":
         return texts("options.partial")
     if options:
-        return texts("options.unsaid" if told.wishes.empty else "options.said")
+        return texts.count("options.unsaid" if told.wishes.empty else "options.said", len(options))
     return texts(f"nothing.{status}.explanation")
 
 
