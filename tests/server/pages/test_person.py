@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import pandas as pd
 import pytest
 
 import leastways as lw
@@ -460,7 +461,12 @@ def test_taking_back_an_answer_is_saying_nothing(service: Service, visitor: Visi
         assert words in visitor.send(path, {ease: said}, headers={"X-Fragment": "options"}).text
 
 
-def test_a_single_option_is_not_said_to_come_first(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_a_single_option_is_not_said_to_come_first(service: Service, visitor: Visitor) -> None:
+    credit = lw.datasets.load_credit(n=1200)
+    assert credit.model is not None
+    chances = pd.Series(credit.model(credit.people), credit.people.index)
+    nearest = credit.people.loc[[chances[chances < 0.5].idxmax()]]  # to a yes, so that one change alone suffices
+    issued = issue(service, nearest)[0]
     alone = next(o.changes[0].feature for o in issued.answer.plan.options if len(o.changes) == 1)
     locked = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != alone}
     for language, words in (("en", "The way with the least effort that we found"), ("de", "Der Weg mit dem gering")):
