@@ -168,6 +168,12 @@ def test_what_people_told_us(bank: Path, tmp_path: Path) -> None:
     assert plans.options["hours-week"].max() <= 55
 
 
+def test_what_people_would_not_change(bank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plans.json"
+    assert recommend(bank, out, "--lock", "hours-week", "--lock", "age").exit_code == 0
+    assert not {"hours-week", "age"} & set(lw.RecoursePlans.from_json(out).changes["feature"])
+
+
 def test_settings_reach_the_search(bank: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.json"
     more = ["--method", "random", "--distribution", "linear", "--threshold", 0.6, "--seed", 3]

@@ -31,6 +31,7 @@ NO_FILES: dict[str, str] = {}
         (NO_FILES, ["--costs", "0"], "--n-costs must be a whole number"),
         (NO_FILES, ["--editable", "age,jbo title"], "'age,jbo title'"),
         (NO_FILES, ["--editable", "hours-weak"], "Did you mean 'hours-week'"),
+        (NO_FILES, ["--lock", "age,job title"], "repeat the option: --lock age --lock 'job title'."),
         (NO_FILES, ["--score", "hours-week=0.5", "--score", "age=0.4"], "sum to 0.9"),
         (NO_FILES, ["--score", "hours-week"], "write FEATURE=VALUE"),
         (NO_FILES, ["--score", "hours-week:0.5"], "'hours-week:0.5': write FEATURE=VALUE, such as hours-week=0.7."),

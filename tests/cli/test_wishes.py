@@ -57,13 +57,14 @@ def test_an_onnx_model_without_classes_has_column_numbers() -> None:
 
 
 def test_nothing_said() -> None:
-    assert preferences(SCHEMA, (), (), None, ()) is None
+    assert preferences(SCHEMA, (), (), (), None, ()) is None
 
 
 def test_everything_said() -> None:
     said = preferences(
         SCHEMA,
         ["hours", "a=b", "job"],
+        (),
         ["hours=0.5", "a=b=0.25", "job=0.25"],
         0.3,
         ["hours=20:50", "a=b=:2", "job=x,y"],
@@ -75,16 +76,22 @@ def test_everything_said() -> None:
     assert said.ranges == {"hours": (20, 50), "a=b": (None, 2), "job": ["x", "y"]}
 
 
+def test_locks() -> None:
+    said = preferences(SCHEMA, (), ["a=b", "job"], (), None, ())
+    assert said is not None
+    assert (said.editable, said.locked) == (None, ("a=b", "job"))
+
+
 def test_ranges() -> None:
-    said = preferences(SCHEMA, (), (), None, ["hours=20:", "job=y"])
+    said = preferences(SCHEMA, (), (), (), None, ["hours=20:", "job=y"])
     assert said is not None
     assert said.ranges == {"hours": (20, None), "job": ["y"]}
     with pytest.raises(PreferenceError, match="two numbers"):
-        preferences(SCHEMA, (), (), None, ["hours=20"])
+        preferences(SCHEMA, (), (), (), None, ["hours=20"])
     with pytest.raises(PreferenceError, match="two numbers"):
-        preferences(SCHEMA, (), (), None, ["hours=20:many"])
+        preferences(SCHEMA, (), (), (), None, ["hours=20:many"])
     with pytest.raises(PreferenceError, match="Did you mean 'hours'"):
-        preferences(SCHEMA, (), (), None, ["hour=20:30"])
+        preferences(SCHEMA, (), (), (), None, ["hour=20:30"])
 
 
 def test_a_category_that_holds_a_comma() -> None:
@@ -95,23 +102,23 @@ def test_a_category_that_holds_a_comma() -> None:
         ("used, old, broken, used, old", ["used, old, broken", "used, old"]),
         ("new, none", ["new", "none"]),
     ]:
-        said = preferences(table, (), (), None, [f"car={text}"])
+        said = preferences(table, (), (), (), None, [f"car={text}"])
         assert said is not None
         assert said.ranges == {"car": values}
     with pytest.raises(PreferenceError, match="'used' is not a value of 'car'"):
-        preferences(table, (), (), None, ["car=used,new"])
+        preferences(table, (), (), (), None, ["car=used,new"])
 
 
 def test_an_example_is_of_a_number_where_nothing_else_is_meant() -> None:
     table = Schema.infer(TRAIN[["job", "hours"]])
     with pytest.raises(PreferenceError, match=r"'20:50': write FEATURE=VALUE, such as hours=20:60\."):
-        preferences(table, (), (), None, ["20:50"])
+        preferences(table, (), (), (), None, ["20:50"])
     with pytest.raises(PreferenceError, match=r"such as job=x,y\."):
-        preferences(Schema.infer(TRAIN[["job"]]), (), (), None, ["20:50"])
+        preferences(Schema.infer(TRAIN[["job"]]), (), (), (), None, ["20:50"])
 
 
 def test_a_feature_whose_name_holds_a_comma() -> None:
     table = Schema.infer(pd.DataFrame({"a,b": [1, 2], "a": [1, 2], "b": [1, 2]}))
-    said = preferences(table, ["a,b"], (), None, ())
+    said = preferences(table, ["a,b"], (), (), None, ())
     assert said is not None
     assert said.editable == ["a,b"]

@@ -77,6 +77,30 @@ def test_editable_and_alpha_are_used_in_every_sample(editable: set[str], alpha: 
     assert (t.alpha == alpha).all() if alpha is not None else np.ptp(t.alpha) > 0.9
 
 
+@given(st.sets(st.sampled_from(OPEN), max_size=len(OPEN) - 1))
+@settings(max_examples=25)
+def test_what_is_locked_says_nothing_of_the_rest(locked: set[str]) -> None:
+    """Others are drawn as from a schema in which these are fixed: subsets of every size, each feature as often."""
+    rest = [SCHEMA.position(name) for name in OPEN if name not in locked]
+    t = sample(Preferences(locked=sorted(locked)), n=400).tables
+    drawn = ~np.isnan(t.scores.swapaxes(1, 2))  # [people, functions, features]
+    assert not np.delete(drawn, rest, axis=2).any()
+    sizes = np.bincount(drawn.sum(axis=2).ravel(), minlength=len(rest) + 1) / drawn[..., 0].size
+    np.testing.assert_allclose(sizes, [0, *[1 / len(rest)] * len(rest)], atol=0.05)
+    np.testing.assert_allclose(drawn[..., rest].mean(axis=(0, 1)), (len(rest) + 1) / 2 / len(rest), atol=0.05)
+    for name in locked:
+        f = SCHEMA.position(name)
+        assert (t.allowed[:, t.offsets[f] : t.offsets[f + 1]].sum(axis=1) == 1).all()  # their own value
+
+
+def test_what_is_locked_is_in_no_option() -> None:
+    rec = Recourse(score, SCHEMA, n_options=3, budget=60, n_costs=50).fit(TRAIN)
+    plans = rec.recommend(PEOPLE, Preferences(locked=["savings", "job"]))
+    assert set(plans.changes["feature"]) == {"hours", "school"}
+    closed = rec.recommend(PEOPLE, Preferences(locked=OPEN))
+    assert (closed.summary["status"] == "none_exists").all()
+
+
 @given(st.dictionaries(st.sampled_from(OPEN), st.floats(0.01, 1), min_size=1))
 @settings(max_examples=25)
 def test_scores_are_used_as_given(weights: dict[str, float]) -> None:
@@ -256,6 +280,13 @@ MISTAKES: list[tuple[Preferences, str]] = [
     (Preferences(editable="hours"), "editable must be a list of features, not 'hours'"),
     (Preferences(editable=5), "editable must be a list of features, not 5"),  # type: ignore[arg-type]
     (Preferences(editable=[["hours"]]), "which is no feature"),  # type: ignore[list-item]
+    (Preferences(locked="hours"), "locked must be a list of features, not 'hours'"),
+    (Preferences(locked=None), "locked must be a list of features, not None"),  # type: ignore[arg-type]
+    (Preferences(locked=["sex"]), "locked names 'sex', which is fixed"),
+    (Preferences(locked=["huors"]), "Did you mean 'hours'"),
+    (Preferences(locked=["job"], editable=["hours", "job"]), "'job' is locked, but is editable too"),
+    (Preferences(locked=["job"], scores={"job": 1.0}), "'job' is locked, but has a score too"),
+    (Preferences(locked=["job"], costs={"job": {"cook": 0.5}}), "'job' is locked, but has costs too"),
     (Preferences(scores={"hours": 0.7, "job": 0.2}), "scores must sum to 1; these sum to 0.9"),
     (Preferences(scores={"sex": 1.0}), "scores names 'sex', which is fixed"),
     (Preferences(scores={"hours": 1.5, "job": -0.5}), "the score of 'hours' must be a number from 0 to 1, not 1.5"),

@@ -90,9 +90,10 @@ def test_every_kind_of_preference_comes_back_equal(service: Service) -> None:
         ranges={"income": (None, 5000.0), "job": ["cook", "nurse"]},
         costs={"school": {"high": 0.75, "mid": 0.5}},
     )
-    (issued,) = service.answer([Applicant(states(1)[0], said)])
-    assert same(service.read(issued.answer.id), issued.answer)
-    assert issued.answer.preferences == said
+    for told in (said, Preferences(locked=("income", "job"))):
+        (issued,) = service.answer([Applicant(states(1)[0], told)])
+        assert same(service.read(issued.answer.id), issued.answer)
+        assert issued.answer.preferences == told
 
 
 def test_refining_records_a_child_of_the_first(service: Service) -> None:

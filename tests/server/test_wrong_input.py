@@ -50,6 +50,10 @@ WRONG_PREFERENCES: list[tuple[Any, str, str]] = [
     ({"editable": ["income", "income"]}, "editable", "twice"),
     ({"editable": [["income"]]}, "editable", "names"),
     ({"editable": ["incme"]}, "editable", "Did you mean 'income'"),
+    ({"locked": "income"}, "locked", "list of features"),
+    ({"locked": ["sex"]}, "locked", "which is fixed"),
+    ({"locked": ["income", "income"]}, "locked", "twice"),
+    ({"locked": [["income"]]}, "locked", "names"),
     ({"scores": {"income": 0.4}}, "scores", "sum to 1"),
     ({"scores": {"income": "1"}}, "scores", "number from 0 to 1"),
     ({"scores": [1]}, "scores", "mapping"),
@@ -77,6 +81,7 @@ WRONG_PREFERENCES: list[tuple[Any, str, str]] = [
     ({"costs": {"income": [[HUGE, 0.5]]}}, "costs", "too large"),
     ({"costs": {"income": [[1234.56789, 0.5]]}}, "preferences", "not on its grid"),
     ({"editable": ["job"], "scores": {"income": 1.0}}, "preferences", "not among the editable"),
+    ({"editable": ["job"], "locked": ["job"]}, "preferences", "is locked, but is editable too"),
 ]
 WRONG_REST: list[tuple[str, Any, str, str]] = [
     ("reference", 7, "reference", "text"),

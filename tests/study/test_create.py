@@ -228,6 +228,7 @@ def test_wishes_in_words() -> None:
     ]
     assert all(w.score is None for w in wishes_of(SCHEMA, lw.Preferences(editable=["debt", "job"])))
     assert len(wishes_of(SCHEMA, lw.Preferences(ranges=ranges))) == len(SCHEMA.features)
+    assert "job" not in {w.wording for w in wishes_of(SCHEMA, lw.Preferences(locked=["job"]))}
 
 
 def test_an_empty_set_says_so(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def recommend(
     threshold: of.Threshold = 0.5,
     certify: of.Certify = False,
     editable: of.Editable = None,
+    lock: of.Lock = None,
     score: of.Score = None,
     accepted: of.Accepted = None,
     alpha: of.Alpha = None,
@@ -105,7 +106,7 @@ def recommend(
         _check_kept(out, report, certify)
         places = [] if many.wanted else _places(out, report, force, [schema, data, people, Path(model)])
         table = Schema.from_yaml(schema)
-        said = preferences(table, editable or (), score or (), alpha, accepted or ())
+        said = preferences(table, editable or (), lock or (), score or (), alpha, accepted or ())
         if not editable:
             _tell_of_freedom(table, schema)
         with stdout_aside():

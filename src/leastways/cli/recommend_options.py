@@ -121,6 +121,10 @@ Editable: TypeAlias = Annotated[
     list[str] | None,
     _wish(metavar="FEATURE", help="A feature they would change; all that are not named stay. Repeat it."),
 ]
+Lock: TypeAlias = Annotated[
+    list[str] | None,
+    _wish(metavar="FEATURE", help="A feature they would not change; of the others nothing is said. Repeat it."),
+]
 Score: TypeAlias = Annotated[
     list[str] | None,
     _wish(metavar="FEATURE=SHARE", help="How willing they are to change it; all shares add up to 1. Repeat it."),

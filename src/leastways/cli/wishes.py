@@ -60,31 +60,34 @@ def _literal(text: str) -> Any:
 def preferences(
     schema: Schema,
     editable: Sequence[str],
+    locked: Sequence[str],
     scores: Sequence[str],
     alpha: float | None,
     ranges: Sequence[str],
 ) -> Preferences | None:
     """Build and check what all these people are to have in common, or return None where nothing was said."""
-    if not editable and not scores and alpha is None and not ranges:
+    if not editable and not locked and not scores and alpha is None and not ranges:
         return None
-    for text in editable:
-        _check_one(text, schema)
+    for option, names in (("--editable", editable), ("--lock", locked)):
+        for text in names:
+            _check_one(option, text, schema)
     said = Preferences(
         editable=list(editable) or None,
         scores=_each_once("--score", [_score(text, schema) for text in scores]) or None,
         alpha=alpha,
         ranges=_each_once("--range", [_range(text, schema) for text in ranges]),
+        locked=tuple(locked),
     )
     said.check(schema)
     return said
 
 
-def _check_one(text: str, schema: Schema) -> None:
+def _check_one(option: str, text: str, schema: Schema) -> None:
     """Raise where several features stand in one word: their names may hold commas, so nothing is split."""
     parts = [part.strip() for part in text.split(",")]
     if text not in schema.by_name and len(parts) > 1 and all(part in schema.by_name for part in parts):
-        repeated = " ".join(f"--editable {shlex.quote(part)}" for part in parts)
-        raise PreferenceError(f"--editable {text!r}: name one feature each time, and repeat the option: {repeated}.")
+        repeated = " ".join(f"{option} {shlex.quote(part)}" for part in parts)
+        raise PreferenceError(f"{option} {text!r}: name one feature each time, and repeat the option: {repeated}.")
 
 
 def _each_once(option: str, said: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class CostModel:
         levels = finite(schema.features, known)
         used = slots_used(schema.features, people)
         told = preference_tables(schema, known, people.codes, preferences)
-        changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing
+        changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing & ~told.locked
         percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
         open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
         offered = offered_values(schema, people)

@@ -37,6 +37,8 @@ class Preferences:
         A cost table for a feature: ``{value: cost}`` from where they are now, or a DataFrame with a row per present
         and a column per future value. Costs lie in [0, 1] or are infinite; values left out are infinite. Numbers
         must be points of the feature's grid.
+    locked
+        The features they would not change. Which of the others they would is not known, and drawn, unless they say.
     """
 
     editable: Sequence[str] | None = None
@@ -44,14 +46,16 @@ class Preferences:
     alpha: float | None = None
     ranges: Mapping[str, Any] = field(default_factory=dict)
     costs: Mapping[str, Any] = field(default_factory=dict)
+    locked: Sequence[str] = ()
 
     def check(self, schema: Schema) -> None:
         """Raise `PreferenceError` where this contradicts the schema or itself."""
         self._check_shapes()
-        named = [("editable", self.editable or ()), ("scores", self.scores or ())]
+        named = [("editable", self.editable or ()), ("scores", self.scores or ()), ("locked", self.locked)]
         for what, names in [*named, ("ranges", self.ranges), ("costs", self.costs)]:
             for name in names:
                 check_changeable(schema, name, what)
+        self._check_locked()
         if self.editable is not None and not len(self.editable):
             raise PreferenceError("editable is empty; name at least one feature, or leave it out.")
         self._check_scores()
@@ -83,12 +87,20 @@ class Preferences:
                     )
 
     def _check_shapes(self) -> None:
-        if isinstance(self.editable, str) or not isinstance(self.editable, Collection | None):
-            raise PreferenceError(f"editable must be a list of features, not {self.editable!r}.")
+        for what, names in (("editable", () if self.editable is None else self.editable), ("locked", self.locked)):
+            if isinstance(names, str) or not isinstance(names, Collection):
+                raise PreferenceError(f"{what} must be a list of features, not {names!r}.")
         for what in ("scores", "ranges", "costs"):
             said = getattr(self, what)
             if not isinstance(said, Mapping) and not (what == "scores" and said is None):
                 raise PreferenceError(f"{what} must be a mapping from feature to its {what}, not {said!r}.")
+
+    def _check_locked(self) -> None:
+        elsewhere = {"is editable": self.editable, "has a score": self.scores, "has costs": self.costs}
+        for what, names in elsewhere.items():
+            for name in self.locked:
+                if name in (names or ()):
+                    raise PreferenceError(f"{name!r} is locked, but {what} too; say one or the other.")
 
     def _check_scores(self) -> None:
         if self.scores is None:
@@ -115,6 +127,7 @@ class PreferenceTables(NamedTuple):
 
     has_editable: NDArray[np.bool_]  # [P]
     editable: NDArray[np.bool_]  # [P, F]
+    locked: NDArray[np.bool_]  # [P, F]
     has_scores: NDArray[np.bool_]  # [P]
     scores: NDArray[np.float64]  # [P, F]
     alpha: NDArray[np.float64]  # [P], NaN: not said
@@ -133,6 +146,7 @@ def preference_tables(
     tables = PreferenceTables(
         has_editable=np.zeros(P, np.bool_),
         editable=np.zeros((P, F), np.bool_),
+        locked=np.zeros((P, F), np.bool_),
         has_scores=np.zeros(P, np.bool_),
         scores=np.zeros((P, F)),
         alpha=np.full(P, np.nan),
@@ -163,6 +177,8 @@ def _fill(
         tables.has_editable[rows] = True
         places = np.array([schema.position(n) for n in names], dtype=np.intp)
         tables.editable[rows[:, None], places] = True
+    for name in told.locked:
+        tables.locked[rows, schema.position(name)] = True
     if told.scores is not None:
         tables.has_scores[rows] = True
         for name, score in told.scores.items():

@@ -93,18 +93,14 @@ def preferences_schema(schema: Schema) -> dict[str, Any]:
     def by_feature(of: Any) -> dict[str, Any]:
         return {"type": "object", "properties": {f.name: of(f) for f in open_}, "additionalProperties": False}
 
+    names = {"type": ["array", "null"], "items": {"enum": [f.name for f in open_]}, "uniqueItems": True}
     parts = {
-        "editable": {
-            "type": ["array", "null"],
-            "items": {"enum": [f.name for f in open_]},
-            "minItems": 1,
-            "uniqueItems": True,
-            "description": "The features they would change; all others stay",
-        },
+        "editable": names | {"minItems": 1, "description": "The features they would change; all others stay"},
         "scores": by_feature(lambda f: share) | {"description": "Willingness for each feature; they sum to 1"},
         "alpha": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
         "ranges": by_feature(_range_schema) | {"description": "What they accept: [low, high], or a list of categories"},
         "costs": by_feature(lambda f: _COSTS) | {"description": "Pairs of a value and what it costs, from 0 to 1"},
+        "locked": names | {"description": "The features they would not change; of the others nothing is said"},
     }
     return {
         "type": ["object", "null"],

@@ -16,7 +16,7 @@ from leastways.schema.conditions import normal, range_of
 from leastways.server.inputs import is_finite, type_of
 from leastways.server.plan_json import canonical
 
-PARTS = ("editable", "scores", "alpha", "ranges", "costs")
+PARTS = ("editable", "scores", "alpha", "ranges", "costs", "locked")
 _PAGE = "page"  # what is kept beside the preferences
 
 
@@ -42,6 +42,7 @@ def preferences_from_json(data: object, schema: Schema) -> Preferences | None:
         alpha=data.get("alpha"),
         ranges=_by_feature(data, "ranges", lambda name, value: _range(schema, name, value)),
         costs=_by_feature(data, "costs", _cost_table),
+        locked=_names(data.get("locked")),
     )
     if said == Preferences():
         return None
@@ -82,22 +83,25 @@ def preferences_to_json(said: Preferences | None) -> dict[str, Any] | None:
         data["ranges"] = {name: list(normal(value)) for name, value in said.ranges.items()}
     if said.costs:
         data["costs"] = {name: _plain_costs(name, table) for name, table in said.costs.items()}
+    if said.locked:
+        data["locked"] = list(said.locked)
     return data
 
 
 def _check_sizes(data: Mapping[str, Any], schema: Schema) -> None:
     """Refuse what could not be meant before anything of the size of the request is looked at closely."""
-    for part in ("editable", "scores", "ranges", "costs"):
+    for part in ("editable", "scores", "ranges", "costs", "locked"):
         said = data.get(part)
         if isinstance(said, list | Mapping) and len(said) > len(schema.features):
             raise PreferenceError(f"{part} names {len(said)} features; the schema has {len(schema.features)}.")
-    editable = data.get("editable")
-    if isinstance(editable, list):
-        odd = [name for name in editable if not isinstance(name, str)]
-        if odd:
-            raise PreferenceError(f"editable must be a list of features' names, not {odd[0]!r}.")
-        if len(set(editable)) != len(editable):
-            raise PreferenceError("editable names a feature twice.")
+    for part in ("editable", "locked"):
+        names = data.get(part)
+        if isinstance(names, list):
+            odd = [name for name in names if not isinstance(name, str)]
+            if odd:
+                raise PreferenceError(f"{part} must be a list of features' names, not {odd[0]!r}.")
+            if len(set(names)) != len(names):
+                raise PreferenceError(f"{part} names a feature twice.")
 
 
 def _refuse_huge(part: str, value: object) -> None:
@@ -111,6 +115,11 @@ def _refuse_huge(part: str, value: object) -> None:
             left.extend(one)
         elif isinstance(one, int) and not is_finite(one) and not isinstance(one, bool):
             raise PreferenceError(f"{part} holds a number that is too large; allowed: below 1e300.")
+
+
+def _names(said: Any) -> Any:
+    """Return a list as Python keeps it, nothing as no names, and anything else as it is, to be refused."""
+    return () if said is None else tuple(said) if isinstance(said, list) else said
 
 
 def _by_feature(data: Mapping[str, Any], part: str, read: Any) -> dict[str, Any]:
@@ -172,7 +181,8 @@ def preferences_of_record(text: str | None) -> Preferences | None:
     data = json.loads(text)
     ranges = {name: tuple(value) if kind == "range" else value for name, (kind, value) in data["ranges"].items()}
     costs = {name: dict(pairs) for name, pairs in data["costs"].items()}
-    said = Preferences(data["editable"], data["scores"], data["alpha"], ranges, costs)
+    locked = tuple(data.get("locked", ()))
+    said = Preferences(data["editable"], data["scores"], data["alpha"], ranges, costs, locked)
     return None if _PAGE in data and said == Preferences() else said
 
 
@@ -193,5 +203,7 @@ def preferences_to_record(said: Preferences | None, wishes: Mapping[str, Any] | 
         for name, value in plain.get("ranges", {}).items()
     }
     parts = {part: plain.get(part) for part in ("editable", "scores", "alpha")}
+    if told.locked:
+        parts["locked"] = plain["locked"]
     page = {_PAGE: wishes} if wishes else {}
     return canonical({**parts, "ranges": ranges, "costs": plain.get("costs", {}), **page})

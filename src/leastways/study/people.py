@@ -111,9 +111,9 @@ def _check_profile(label: Any, said: object, schema: Schema) -> None:
     if said.costs:
         raise PreferenceError(
             f"the profile of {plain(label)!r} has cost tables, which a form cannot tell an annotator; "
-            "use editable, scores and ranges."
+            "use editable, locked, scores and ranges."
         )
-    if said.editable_features is None and not said.ranges:
+    if said.editable_features is None and not said.ranges and not said.locked:
         raise PreferenceError(f"the profile of {plain(label)!r} says nothing that a form could tell an annotator.")
 
 
@@ -130,7 +130,7 @@ def wishes_of(schema: Schema, said: Preferences) -> tuple[Wish, ...]:
     """Put a profile into words, what they would change most gladly first."""
     names = said.editable_features
     if names is None:
-        names = [f.name for f in schema.features if f.direction != "fixed"]
+        names = [f.name for f in schema.features if f.direction != "fixed" and f.name not in said.locked]
     scores = said.scores or {}
     wishes = [
         Wish(
@@ -166,4 +166,4 @@ def profile_to_json(said: Preferences | None) -> dict[str, Any] | None:
         else:
             ranges[name] = {k: plain(v) for k, v in zip(("min", "max"), bounds, strict=True) if v is not None}
     scores = None if said.scores is None else {name: float(score) for name, score in said.scores.items()}
-    return {"editable": said.editable_features, "scores": scores, "ranges": ranges}
+    return {"editable": said.editable_features, "locked": list(said.locked), "scores": scores, "ranges": ranges}

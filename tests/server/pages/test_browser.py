@@ -624,7 +624,7 @@ def test_markup_in_data_does_nothing(visit: Open, tmp_path: Path) -> None:
         page.locator("#f2 summary").click()  # seven categories: all of them are ticked, or none, with one press
         followed(page, page.get_by_role("button", name="Tick none").click)
         assert page.locator("#f2 .ticks input:checked").count() == 0
-        assert LONG not in service.read_by_token(one.token).preferences.editable  # type: ignore[union-attr, operator]
+        assert LONG in service.read_by_token(one.token).preferences.locked  # type: ignore[union-attr]
         followed(page, page.get_by_role("button", name="Tick all").click)
         assert service.read_by_token(one.token).preferences.editable is None  # type: ignore[union-attr]
 

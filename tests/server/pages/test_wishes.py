@@ -99,7 +99,8 @@ def test_nothing_said_is_no_preference() -> None:
 def test_locks_and_not_at_all_close_a_feature() -> None:
     told = said(age=Wish(locked=True), job=Wish(ease=NOT_AT_ALL), housing=Wish(accepted=()))
     assert told is not None
-    assert told.editable == [name for name in OPEN if name not in ("age", "job", "housing")]
+    assert set(told.locked) == {"age", "job", "housing"}
+    assert told.editable is None  # what they would not change does not say that they would change the rest
     assert told.scores is None
     assert told.ranges == {}
 
@@ -117,7 +118,7 @@ def test_answers_all_the_same_say_nothing_about_which_is_easier() -> None:
     same = {name: Wish(ease=EASE.index("hard")) for name in OPEN}
     assert said(**same) is None
     one = {name: Wish(locked=name != "savings", ease=0) for name in OPEN}
-    assert said(**one) == lw.Preferences(editable=["savings"])
+    assert said(**one) == lw.Preferences(locked=tuple(name for name in OPEN if name != "savings"))
 
 
 def test_limits_become_ranges() -> None:
@@ -148,6 +149,7 @@ def test_whatever_is_said_is_a_preference_the_library_takes(wishes: Wishes) -> N
         told.check_person(SCHEMA, STATE)
         editable = told.editable_features
         assert editable is None or set(editable) == set(wishes.open(OPEN))
+        assert set(told.locked) == {*OPEN} - {*wishes.open(OPEN)}
 
 
 @given(eases=st.lists(EASES.filter(lambda e: e != NOT_AT_ALL), min_size=len(OPEN), max_size=len(OPEN)), data=st.data())
@@ -198,6 +200,7 @@ def test_preferences_from_elsewhere_are_read_as_nearly_as_can_be() -> None:
     told = lw.Preferences(scores={"savings": 0.85, "job": 0.15, "age": 0.0}, ranges=limits)
     back = from_preferences(SCHEMA, STATE, told)
     assert back.of("housing").locked
+    assert from_preferences(SCHEMA, STATE, lw.Preferences(locked=["housing"])).of("housing").locked
     assert back.of("savings").ease < back.of("job").ease < back.of("age").ease == EASE.index("very_hard")
     assert back.of("savings").high == 900
     assert back.of("job").accepted == ("manual",)

@@ -1,6 +1,6 @@
 """What a person says on their page, as `Preferences`, and back again.
 
-A feature they lock, or change "not at all", is not editable. How easy the others are for them becomes scores: each
+A feature they lock, or change "not at all", is locked. How easy the others are for them becomes scores: each
 answer has a weight, and a feature's score is its weight over the sum of all weights, so that scores sum to 1 and an
 easier answer never makes a score smaller. "Not said" weighs 1, a step towards easy more, towards hard less. Answers
 that are all the same do not say which change is easier than which: then no scores are given, and they are drawn.
@@ -199,12 +199,12 @@ def to_preferences(
     The page does not ask about `alpha` and stated costs; those of `before` are kept as far as they still apply.
     """
     names = [feature.name for feature in changeable(schema, state)]
-    editable = wishes.open(names)
-    scores = _scores([(name, wishes.of(name).ease) for name in editable])
+    open_to = wishes.open(names)
+    scores = _scores([(name, wishes.of(name).ease) for name in open_to])
     ranges = {name: accepted for name in names if (accepted := _accepted(wishes.of(name))) is not None}
-    costs = {} if before is None else {n: table for n, table in before.costs.items() if n in editable}
+    costs = {} if before is None else {n: table for n, table in before.costs.items() if n in open_to}
     alpha = None if before is None else before.alpha
-    said = Preferences(None if len(editable) == len(names) else editable, scores, alpha, ranges, costs)
+    said = Preferences(None, scores, alpha, ranges, costs, tuple(name for name in names if name not in open_to))
     return None if said == Preferences() else said
 
 
@@ -254,7 +254,7 @@ def _accepted(wish: Wish) -> Any:
 def from_preferences(schema: Schema, state: Mapping[str, Any], preferences: Preferences | None) -> Wishes:
     """Return wishes that mean these preferences, for whoever has not said anything on the page yet.
 
-    A lock stands for all that is not editable. Preferences from elsewhere than the page are read as nearly as can be.
+    A lock stands for what is locked, or not editable. Preferences from elsewhere are read as nearly as can be.
     """
     if preferences is None:
         return Wishes()
@@ -263,7 +263,7 @@ def from_preferences(schema: Schema, state: Mapping[str, Any], preferences: Pref
     ease = _ease_of(preferences.scores or {}, [f.name for f in features])
     said = {}
     for feature in features:
-        locked = editable is not None and feature.name not in editable
+        locked = feature.name in preferences.locked or (editable is not None and feature.name not in editable)
         low, high, accepted = _limits_of(feature, state[feature.name], preferences.ranges.get(feature.name))
         said[feature.name] = Wish(locked, ease.get(feature.name, NOT_SAID), low, high, accepted)
     return Wishes(said)
