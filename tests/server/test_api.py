@@ -13,9 +13,9 @@ import leastways as lw
 from leastways.costs import Preferences
 from leastways.recourse import Recourse
 from leastways.server import Applicant, NotKnown, Service
+from leastways.server.clock import now
 from leastways.server.faults import InputRefused
 from leastways.server.plan_json import plan_to_text
-from leastways.server.store import now
 from tests.server.shop import Client, counts, frame, same, serve, states
 from tests.server.test_jobs import until
 

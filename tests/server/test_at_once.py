@@ -15,9 +15,10 @@ from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from leastways.server import migrate
+from leastways.server.clock import now
 from leastways.server.engine import open_engine, reading, writing
 from leastways.server.jobs import JobStore
-from leastways.server.store import NewAnswer, NewPerson, Store, now
+from leastways.server.store import NewAnswer, NewPerson, Store
 from leastways.server.tables import AnswerRow, OriginRow, PersonRow, WaitingRow
 
 AT_ONCE = 4

@@ -17,8 +17,9 @@ from leastways.recourse import Recourse
 from leastways.server import Applicant, NotKnown, Service
 from leastways.server import jobs as jobs_room
 from leastways.server.answers import JobState, Promised
+from leastways.server.clock import now
 from leastways.server.faults import NotReady, Stuck
-from leastways.server.store import NewPerson, now
+from leastways.server.store import NewPerson
 from tests.recourse.bank import chance
 from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, frame, serve, states
 

@@ -12,9 +12,9 @@ import pytest
 
 from leastways.errors import ModelError
 from leastways.server import Applicant, Service
+from leastways.server.clock import now
 from leastways.server.engine import _prepare_sqlite
 from leastways.server.problems import problem_of
-from leastways.server.store import now
 from tests.server.shop import Client, states
 
 SECRET = "Zyxwv-4711"

@@ -14,7 +14,7 @@ import pytest
 from leastways.costs import Preferences
 from leastways.recourse import Recourse
 from leastways.server import Answer, Applicant, Issued, NotKnown, Overtaken, Service
-from leastways.server.store import now
+from leastways.server.clock import now
 from tests.server.shop import counts, same, serve, states
 from tests.server.test_jobs import until
 

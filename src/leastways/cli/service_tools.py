@@ -95,7 +95,8 @@ def erase(
     """
     with errors_shown(as_json, from_file=True):
         from leastways.errors import SettingError
-        from leastways.server.store import Store, days_ago
+        from leastways.server.clock import days_ago
+        from leastways.server.store import Store
 
         ways = [bool(answers), reference is not None, older_than is not None]
         if sum(ways) != 1:

@@ -21,11 +21,12 @@ from leastways.errors import ModelError
 from leastways.schema import Schema
 from leastways.server.answers import JobState
 from leastways.server.batching import Batcher, Ticket
+from leastways.server.clock import now
 from leastways.server.engine import reading, writing
 from leastways.server.faults import Closing, NotKnown, StoreDown, without_contents
 from leastways.server.inputs import fits_schema
 from leastways.server.solving import Ask, ask_of_record
-from leastways.server.store import NewPerson, now
+from leastways.server.store import NewPerson
 from leastways.server.tables import JobRow, PersonRow, WaitingRow
 
 _LEASE_SECONDS = 10.0

@@ -14,9 +14,9 @@ from datetime import datetime
 from sqlalchemy import Engine, func, select
 
 from leastways.errors import SettingError, listed, nearest
+from leastways.server.clock import now
 from leastways.server.engine import reading, writing
 from leastways.server.faults import NotKnown
-from leastways.server.store import now
 from leastways.server.tables import KeyRow
 
 SCOPES = ("apply", "read", "audit")

@@ -13,9 +13,9 @@ from leastways.audit import Audit, audit_plans
 from leastways.audit.groups import group_text, group_texts
 from leastways.errors import nearest
 from leastways.plans import NOT_SEARCHED
+from leastways.server.clock import now
 from leastways.server.faults import FieldError, InputRefused, NotKnown
 from leastways.server.served import Served, of_some
-from leastways.server.store import now
 
 if TYPE_CHECKING:
     from leastways.server.service import Service

@@ -22,6 +22,7 @@ from leastways.schema import Schema
 from leastways.server import migrate
 from leastways.server.answers import Answer, Applicant, Choice, Issued, JobState, Promised
 from leastways.server.batching import Batcher, Ticket
+from leastways.server.clock import now
 from leastways.server.config import ServiceConfig, read_config
 from leastways.server.engine import open_engine
 from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, Overtaken, Spent
@@ -34,7 +35,7 @@ from leastways.server.plan_json import canonical
 from leastways.server.served import Served, served
 from leastways.server.served_audit import audit_served
 from leastways.server.solving import Ask, Solver, origin_settings
-from leastways.server.store import NewPerson, Store, now, token_hash
+from leastways.server.store import NewPerson, Store, token_hash
 from leastways.server.upkeep import Upkeep
 from leastways.server.wishes_json import preferences_to_record
 

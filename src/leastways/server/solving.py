@@ -15,11 +15,12 @@ from leastways.recourse import Recourse
 from leastways.recourse.settings import settings_of
 from leastways.server.answers import Answer, Issued
 from leastways.server.batching import Ticket
+from leastways.server.clock import now
 from leastways.server.faults import NotKnown, StoreDown
 from leastways.server.inputs import frame_of
 from leastways.server.origin import Origin
 from leastways.server.plan_json import canonical, plan_to_text
-from leastways.server.store import NewAnswer, NewPerson, Store, now
+from leastways.server.store import NewAnswer, NewPerson, Store
 from leastways.server.tables import PersonRow
 from leastways.server.wishes_json import preferences_of_record, preferences_to_record
 

@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, delete, func, insert, select, update
@@ -18,6 +18,7 @@ from sqlalchemy.orm.exc import StaleDataError
 
 from leastways.costs import Preferences
 from leastways.server.answers import Answer, Choice
+from leastways.server.clock import now
 from leastways.server.engine import forget_erased, reading, try_writing, writing
 from leastways.server.faults import NotKnown, NotReady, Stuck
 from leastways.server.origin import Origin, rules_of
@@ -66,19 +67,6 @@ class NewAnswer:
     plan: str
     person: NewPerson | None = None
     seen: str | None = None
-
-
-def now() -> datetime:
-    """Return this moment."""
-    return datetime.now(UTC)
-
-
-def days_ago(days: int) -> datetime:
-    """Return the moment so many days ago, or the first that there is."""
-    try:
-        return now() - timedelta(days=days)
-    except OverflowError:
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def token_hash(token: str) -> str:

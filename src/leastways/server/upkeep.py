@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 
+from leastways.server.clock import days_ago
 from leastways.server.faults import StoreDown, without_contents
-from leastways.server.store import Store, days_ago
+from leastways.server.store import Store
 
 _EVERY = 3600.0  # seconds
 
