@@ -139,6 +139,16 @@ def test_what_the_page_does_not_ask_about_is_kept() -> None:
     told.check(SCHEMA)
 
 
+def test_what_somebody_would_surely_change_is_kept_until_they_say_more() -> None:
+    before = lw.Preferences(editable=["savings", "housing", "job"])
+    shut = {name: Wish(locked=True) for name in OPEN if name not in ("savings", "housing", "job")}
+    told = to_preferences(SCHEMA, STATE, Wishes(shut | {"job": Wish(locked=True)}), before)
+    assert told == lw.Preferences(editable=["savings", "housing"])
+    del shut["age"]  # of which they had said nothing else
+    told = to_preferences(SCHEMA, STATE, Wishes(shut), told)
+    assert told == lw.Preferences(locked=tuple(shut))
+
+
 @given(wishes=any_wishes())
 def test_whatever_is_said_is_a_preference_the_library_takes(wishes: Wishes) -> None:
     if not wishes.open(OPEN):

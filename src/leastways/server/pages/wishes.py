@@ -196,7 +196,8 @@ def to_preferences(
 ) -> Preferences | None:
     """Return what the wishes mean, or None if they say nothing. At least one feature must be open.
 
-    The page does not ask about `alpha` and stated costs; those of `before` are kept as far as they still apply.
+    The page does not ask about `alpha`, stated costs, and whether somebody would surely change a feature; what `before`
+    says of these is kept as far as it still applies.
     """
     names = [feature.name for feature in changeable(schema, state)]
     open_to = wishes.open(names)
@@ -204,6 +205,8 @@ def to_preferences(
     ranges = {name: accepted for name in names if (accepted := _accepted(wishes.of(name))) is not None}
     costs = {} if before is None else {n: table for n, table in before.costs.items() if n in open_to}
     alpha = None if before is None else before.alpha
+    if before is not None and before.editable is not None and set(open_to) <= set(before.editable):
+        return Preferences(open_to, scores, alpha, ranges, costs)
     said = Preferences(None, scores, alpha, ranges, costs, tuple(name for name in names if name not in open_to))
     return None if said == Preferences() else said
 
