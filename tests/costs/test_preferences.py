@@ -282,6 +282,8 @@ MISTAKES: list[tuple[Preferences, str]] = [
     (Preferences(editable=[["hours"]]), "which is no feature"),  # type: ignore[list-item]
     (Preferences(locked="hours"), "locked must be a list of features, not 'hours'"),
     (Preferences(locked=None), "locked must be a list of features, not None"),  # type: ignore[arg-type]
+    (Preferences(locked={"job": False}), "locked must be a list of features, not {'job': False}"),  # type: ignore[arg-type]
+    (Preferences(editable={"job": True}), "editable must be a list of features"),  # type: ignore[arg-type]
     (Preferences(locked=["sex"]), "locked names 'sex', which is fixed"),
     (Preferences(locked=["huors"]), "Did you mean 'hours'"),
     (Preferences(locked=["job"], editable=["hours", "job"]), "'job' is locked, but is editable too"),

@@ -88,7 +88,7 @@ class Preferences:
 
     def _check_shapes(self) -> None:
         for what, names in (("editable", () if self.editable is None else self.editable), ("locked", self.locked)):
-            if isinstance(names, str) or not isinstance(names, Collection):
+            if isinstance(names, str | Mapping) or not isinstance(names, Collection):
                 raise PreferenceError(f"{what} must be a list of features, not {names!r}.")
         for what in ("scores", "ranges", "costs"):
             said = getattr(self, what)
