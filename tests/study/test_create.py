@@ -193,6 +193,7 @@ def test_impossible_settings(tmp_path: Path, settings: dict[str, Any], match: st
     [
         (lw.Preferences(costs={"monthly_hours": {30: 0.5}}), "has cost tables"),
         (lw.Preferences(alpha=0.5), "says nothing"),
+        (lw.Preferences(locked=["monthly_hours", "debt", "job", "owner"]), "profile of 'ann' locks everything"),
         (lw.Preferences(editable=["nothing"]), "nothing"),
         ({"ann": 3}, "profile of 'ann' must be a Preferences object"),
         ("all", "profiles must be"),

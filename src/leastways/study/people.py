@@ -115,6 +115,8 @@ def _check_profile(label: Any, said: object, schema: Schema) -> None:
         )
     if said.editable_features is None and not said.ranges and not said.locked:
         raise PreferenceError(f"the profile of {plain(label)!r} says nothing that a form could tell an annotator.")
+    if not wishes_of(schema, said):
+        raise PreferenceError(f"the profile of {plain(label)!r} locks everything; leave open what they would change.")
 
 
 @dataclass(frozen=True)
