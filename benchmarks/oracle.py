@@ -25,9 +25,9 @@ def measure(data: Dataset, people: int | None, seed: int) -> str:
     crowd = data.people if people is None else data.people.head(people)
     truth = lw.simulate_people(crowd, data.schema(), data.frame, random_state=seed + 1000)
     began = time.perf_counter()
-    table = lw.metrics.oracle_people(data.model, truth, max_cost=1.0)
+    table = lw.evaluation.oracle_people(data.model, truth, max_cost=1.0)
     ms = 1000 * (time.perf_counter() - began) / len(crowd)
-    satisfied = 100 * lw.metrics.fraction_satisfied(table["cost"].to_numpy())
+    satisfied = 100 * lw.evaluation.fraction_satisfied(table["cost"].to_numpy())
     rows, calls = table["queries"].mean(), table.attrs["model_calls"]
     return f"{data.name:14} seed {seed}: FS@1 {satisfied:6.2f}, {rows:8,.0f} rows, {ms:6.1f} ms a person, {calls} calls"
 

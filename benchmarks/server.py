@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import leastways as lw
-from leastways.errors import plain
+from leastways._messages import plain
 from leastways.server.config import Limits
 
 

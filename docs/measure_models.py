@@ -64,11 +64,11 @@ def measured(data: Any, estimator: Any, people: int) -> str:
     chosen = everyone.sample(min(people, len(everyone)), random_state=0)
     schema = data.schema()
     truth = lw.simulate_people(chosen, schema, data.frame, random_state=1000)
-    best = lw.metrics.oracle_people(model, truth, max_cost=1.0)
+    best = lw.evaluation.oracle_people(model, truth, max_cost=1.0)
     method = lw.COLS(gain="paper", proposals="paper")
     plans = lw.Recourse(model, schema, method, budget=5000, n_costs=1000).fit(data.frame).recommend(chosen)
     found = lw.evaluate(plans, truth).iloc[0]
-    most = 100 * lw.metrics.fraction_satisfied(best["cost"])
+    most = 100 * lw.evaluation.fraction_satisfied(best["cost"])
     share = 100 * len(everyone) / len(data.candidates)
     return f"{100 * accuracy:.1f} | {share:.1f} | {most:.1f} | {found['FS@1']:.1f} | {found['PAC']:.2f}"
 

@@ -16,7 +16,7 @@ def main() -> None:
     plans = lw.Recourse(model, schema, n_options=3, budget=40, n_costs=100).fit(credit.train).recommend(people)
 
     truth = [lw.simulate_people(people, schema, credit.train, random_state=seed) for seed in (1, 2)]
-    oracle = [lw.metrics.oracle_people(model, t, max_queries=1000) for t in truth]
+    oracle = [lw.evaluation.oracle_people(model, t, max_queries=1000) for t in truth]
     audit = lw.audit.audit_plans(plans, ["sex", "age:35,50"], truth=truth, oracle=oracle, min_group=20)
 
     print(audit.to_text())

@@ -117,14 +117,14 @@ def _costs(alpha: float | None) -> lw.CostDistribution:
 
 
 def _judged(plans: lw.RecoursePlans, truth: lw.SimulatedPeople, where: Place, people: pd.DataFrame) -> pd.DataFrame:
-    measures = lw.metrics.evaluate_people(plans, truth).drop(columns="satisfied")
+    measures = lw.evaluation.evaluate_people(plans, truth).drop(columns="satisfied")
     told = plans.summary.loc[measures.index, ["status", "n_options", "queries"]]
     return _with_groups(measures.join(told), where, people)
 
 
 def _oracle(where: Place, truth: lw.SimulatedPeople, people: pd.DataFrame) -> Outcome:
     began = time.perf_counter()
-    found = lw.metrics.oracle_people(where.model, truth, target=where.target, max_cost=_ORACLE_COST)
+    found = lw.evaluation.oracle_people(where.model, truth, target=where.target, max_cost=_ORACLE_COST)
     seconds = time.perf_counter() - began
     exact = found["status"].isin(["exact", "none_exists"])
     if not exact.all():

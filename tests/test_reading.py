@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from leastways._reading import json_of, read_json
-from leastways._reading_yaml import yaml_of
 from leastways.audit import Audit
+from leastways.batch.manifest import people_done, read_manifest
 from leastways.cli.wishes import read_profiles
 from leastways.datasets.network import PaperNetwork
 from leastways.errors import DataError, LeastwaysError
+from leastways.io.strict_json import json_of, read_json
+from leastways.io.strict_yaml import yaml_of
 from leastways.plans import RecoursePlans
-from leastways.population.manifest import people_done, read_manifest
 from leastways.schema import Schema
 from leastways.study import Study
 

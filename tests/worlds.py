@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways import rng
+from leastways import _random as rng
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.kernels import reference
 from leastways.schema import AtMost, Encoded, Forbidden, IfThen, Linked, Schema

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from benchmarks.best_sets.bounds import best_sets, share_served
 from benchmarks.best_sets.states import axes_of, minimal_states, served
 from benchmarks.paper import LOADERS, recourse
+from leastways._random import keys_of_labels, stream
 from leastways.costs import CostDistribution, CostModel
 from leastways.models import as_model
 from leastways.models.shortcut import Shortcut
 from leastways.models.tabulated import TabulatedPeople
-from leastways.rng import keys_of_labels, stream
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "guided": {"n_costs": 1000},

@@ -11,7 +11,7 @@ def oracle(
     truth: lw.SimulatedPeople, model: Any, threshold: float = 0.5, most_queries: int = 10_000_000, target: Any = 1
 ) -> dict[str, Any]:
     """Return the oracle's FS@1 in percent, as bounds: they are equal unless the query limit left people undecided."""
-    found = lw.metrics.oracle_people(
+    found = lw.evaluation.oracle_people(
         model, truth, target=target, threshold=threshold, max_cost=1.0, max_queries=most_queries
     )
     n = len(found)

@@ -43,7 +43,7 @@ def files(
     folder: Path, people: int, workers: int, budget: int, n_costs: int, cluster: str | None = None
 ) -> dict[str, Any]:
     """Run from file to folder; the time of starting workers is told apart, and so is what was not search or model."""
-    from leastways.population import recommend_files
+    from leastways.batch import recommend_files
 
     rec = fitted(budget, n_costs)
     source = people_file(folder, people, rec.model)

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leastways import audit, datasets, metrics, population, report, study, testing
+    from leastways import audit, batch, datasets, evaluation, report, study, testing
     from leastways.baselines import ActionableRecourse, Dice, Face
     from leastways.costs import CostDistribution, Preferences
     from leastways.errors import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         SearcherError,
         SettingError,
     )
-    from leastways.metrics import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
+    from leastways.evaluation import OracleResult, SimulatedPeople, evaluate, oracle, simulate_people
     from leastways.models import AllOf, OnnxModel, TorchModel, load_model
     from leastways.plans import Certificate, NearestMiss, RecourseOption, RecoursePlan, RecoursePlans
     from leastways.recourse import Recourse
@@ -47,14 +47,14 @@ _HOMES = {
         "SearcherError",
         "SettingError",
     ),
-    "metrics": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
+    "evaluation": ("OracleResult", "SimulatedPeople", "evaluate", "oracle", "simulate_people"),
     "models": ("AllOf", "OnnxModel", "TorchModel", "load_model"),
     "plans": ("Certificate", "NearestMiss", "RecourseOption", "RecoursePlan", "RecoursePlans"),
     "recourse": ("Recourse",),
     "schema": ("AtMost", "Feature", "Forbidden", "IfThen", "Linked", "Schema"),
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
 }
-_ROOMS = ("audit", "datasets", "metrics", "population", "report", "study", "testing")
+_ROOMS = ("audit", "datasets", "evaluation", "batch", "report", "study", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -96,12 +96,12 @@ __all__ = [
     "TorchModel",
     "__version__",
     "audit",
+    "batch",
     "datasets",
     "evaluate",
+    "evaluation",
     "load_model",
-    "metrics",
     "oracle",
-    "population",
     "register_searcher",
     "report",
     "simulate_people",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.metrics import SimulatedPeople
+from leastways.evaluation import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.schema import Feature, Schema
 

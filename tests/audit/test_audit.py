@@ -20,7 +20,7 @@ from leastways.audit.figures import MEASURES
 from leastways.audit.resample import holm, interval
 from leastways.audit.words import findings
 from leastways.errors import DataError, SettingError
-from leastways.metrics import disparate_impact_ratio, fraction_satisfied
+from leastways.evaluation import disparate_impact_ratio, fraction_satisfied
 from leastways.plans import RecoursePlans
 from tests.audit.made import drawn, oracle, plans, row, some, truth
 
@@ -98,7 +98,7 @@ def test_the_same_as_the_metrics_on_real_plans() -> None:
     assert 100 * overall["satisfied"] == pytest.approx(judged["FS@1"])
     assert 100 * overall["coverage"] == pytest.approx(judged["Cov"])
     assert overall["cost"] == pytest.approx(judged["PAC"])
-    per_person = lw.metrics.evaluate_people(made, hidden)
+    per_person = lw.evaluation.evaluate_people(made, hidden)
     satisfied = per_person["satisfied"].groupby(people["sex"]).mean()
     reference = found.settings["references"]["sex"]
     for group, share in satisfied.items():

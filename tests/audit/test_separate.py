@@ -120,7 +120,7 @@ def test_a_real_model_that_refuses_women() -> None:
     people = credit.people[model(credit.people) < 0.5].head(50)
     made = lw.Recourse(model, schema, n_options=3, budget=40, n_costs=30).fit(credit.train).recommend(people)
     hidden = lw.simulate_people(people, schema, credit.train, random_state=1)
-    best = lw.metrics.oracle_people(model, hidden, max_queries=300)
+    best = lw.evaluation.oracle_people(model, hidden, max_queries=300)
     found = audit_plans(made, "sex", truth=hidden, oracle=best, reference={"sex": "male"}, min_group=5, **QUICK)
     line = row_of(found)
     assert (line["value"], line["oracle"]) == (0.0, 0.0)

@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import leastways as lw
+from leastways._random import keys_of_rows
 from leastways.baselines import ActionableRecourse, actionable_run
 from leastways.baselines.local_linear import fit_surrogate
 from leastways.baselines.percentile_shift import PercentileShift
@@ -28,7 +29,6 @@ from leastways.costs import CostDistribution, CostModel
 from leastways.errors import MissingExtraError, SettingError
 from leastways.kernels.rules import meets_rules
 from leastways.models import as_model
-from leastways.rng import keys_of_rows
 from leastways.search import Problem, run_search
 from leastways.search.base import Background
 from leastways.testing import check_searcher

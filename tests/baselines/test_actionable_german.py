@@ -17,10 +17,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import leastways as lw
+from leastways._random import keys_of_rows
 from leastways.baselines import ActionableRecourse
 from leastways.baselines.percentile_shift import TAIL, PercentileShift
 from leastways.costs import CostDistribution, CostModel
-from leastways.rng import keys_of_rows
 
 pytestmark = [
     pytest.mark.real_data,

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from leastways._random import keys_of_rows
 from leastways.baselines.percentile_shift import TAIL, PercentileShift
 from leastways.costs import CostDistribution, CostModel
-from leastways.rng import keys_of_rows
 from leastways.schema import Schema
 
 FRAME = pd.DataFrame(

@@ -11,18 +11,18 @@ import pandas as pd
 import pytest
 
 import leastways as lw
+from leastways.batch import Progress, read_plans
 from leastways.cli.many import _terminated_as_interrupted
 from leastways.cli.screen import _figures
 from leastways.errors import DataError
-from leastways.population import Progress, read_plans
+from tests.batch.test_faults import alive, children, until
 from tests.cli.bank import SMALL, document, recommend, run
 from tests.cli.test_process import COMMAND, files
-from tests.population.test_faults import alive, children, until
 
 
 @pytest.fixture(autouse=True)
 def _in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leastways.population.run.pickled", lambda _: None)  # quick to start
+    monkeypatch.setattr("leastways.batch.run.pickled", lambda _: None)  # quick to start
 
 
 def test_a_folder_holds_the_plans_of_a_file(bank: Path, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_another_run_is_refused(bank: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_down(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leastways.population.driver._MODEL_PAUSE", 0.0)
+    monkeypatch.setattr("leastways.batch.driver._MODEL_PAUSE", 0.0)
     result = recommend(bank, tmp_path / "plans", model="bank_rule:broken")
     assert result.exit_code == 3
     assert "the bank's computer is down" in result.stderr

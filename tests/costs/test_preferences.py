@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import percentileofscore
 
+from leastways._random import keys_of_rows
 from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences
 from leastways.errors import PreferenceError
 from leastways.kernels.tables import fill_row
 from leastways.recourse import Recourse
-from leastways.rng import keys_of_rows
 from leastways.schema import Schema
 
 draw = np.random.default_rng(1)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import leastways as lw
 from leastways import IfThen, Preferences, Schema
-from leastways.metrics import evaluate_people
+from leastways.evaluation import evaluate_people
 from tests.models.mixed import Whole
 from tests.recourse.bank import SCHEMA as BANK
 from tests.recourse.bank import TRAIN, broken, chance, worlds

@@ -11,7 +11,7 @@ import pytest
 import leastways as lw
 from leastways import IfThen, Linked, Preferences
 from leastways.errors import SchemaError
-from leastways.metrics import evaluate_people
+from leastways.evaluation import evaluate_people
 from leastways.schema import Feature, Schema
 from tests.models.mixed import Whole
 from tests.recourse.gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline, recourse, trees

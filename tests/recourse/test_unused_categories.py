@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
+from leastways.batch.tables import grid_rows
 from leastways.errors import SchemaError
-from leastways.metrics import oracle
+from leastways.evaluation import oracle
 from leastways.models import TorchModel
-from leastways.population.tables import grid_rows
 from leastways.recourse import Recourse
 from leastways.schema import Schema
 from leastways.search import COLS

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leastways import COLS, CostDistribution, Feature, Preferences, Recourse, RecoursePlans, Schema
+from leastways._random import keys_of_rows
 from leastways.errors import SettingError
 from leastways.kernels.tables import TIE, objective_costs
-from leastways.rng import keys_of_rows
 from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
 
 PEOPLE = refused(8)

@@ -46,7 +46,7 @@ def truth_of(name: str, seed: int) -> lw.SimulatedPeople:
 def within_reach(name: str) -> NDArray[np.bool_]:
     """Who could be satisfied at all under the first hidden function, [P]."""
     data, _ = people_of(name)
-    least = lw.metrics.oracle_people(data.model, truth_of(name, 1000), max_cost=1.0)
+    least = lw.evaluation.oracle_people(data.model, truth_of(name, 1000), max_cost=1.0)
     return np.asarray(least["cost"].to_numpy() < 1.0)
 
 

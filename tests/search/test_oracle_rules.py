@@ -181,6 +181,6 @@ def test_certificates_and_simulated_people(odd: Any, monkeypatch: pytest.MonkeyP
     assert 0 < table["bound"].iloc[0] <= table["objective"].iloc[0]
     assert 0 < table["queries"].iloc[0] <= 500
     truth = lw.simulate_people(person, schema, credit.train, random_state=1)
-    least = lw.metrics.oracle_people(credit.model, truth, max_queries=500)
+    least = lw.evaluation.oracle_people(credit.model, truth, max_queries=500)
     assert least["queries"].iloc[0] <= 500
     assert least["bound"].iloc[0] > 0

@@ -27,8 +27,8 @@ def test_the_best_there_is(load: Callable[[], Dataset], noise_std: float) -> Non
     data = load()
     costs = lw.CostDistribution(noise_std=noise_std)
     truth = lw.simulate_people(data.people, data.schema(), data.frame, costs=costs, random_state=1000)
-    least = lw.metrics.oracle_people(data.model, truth, max_cost=1)
-    satisfied = 100 * lw.metrics.fraction_satisfied(least["cost"].to_numpy())
+    least = lw.evaluation.oracle_people(data.model, truth, max_cost=1)
+    satisfied = 100 * lw.evaluation.fraction_satisfied(least["cost"].to_numpy())
     assert satisfied == pytest.approx(ORACLE[data.name, noise_std], abs=0.01)
 
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from leastways.errors import plain
+from leastways._messages import plain
 from leastways.recourse import Recourse
 from leastways.schema import Schema
 from leastways.server import Answer, Service, read_config

@@ -9,8 +9,8 @@ import pytest
 import skops.io
 import yaml
 
+from leastways._validation import value_or_none
 from leastways.schema import Schema
-from leastways.schema.grids import value_or_none
 from leastways.server import Service, read_config
 from leastways.server.replay import replay
 from tests.recourse.gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline

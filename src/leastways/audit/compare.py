@@ -23,7 +23,7 @@ from leastways.audit.resample import (
     p_value,
     weighed_means,
 )
-from leastways.metrics import disparate_impact_ratio
+from leastways.evaluation import disparate_impact_ratio
 from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
 
 # A ratio outside of these is a large difference: the four-fifths rule, and the same the other way round.

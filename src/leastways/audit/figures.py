@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._messages import listed
 from leastways.audit.resample import Floats
-from leastways.errors import DataError, SettingError, listed
-from leastways.metrics import SimulatedPeople
+from leastways.errors import DataError, SettingError
+from leastways.evaluation import SimulatedPeople
 from leastways.plans import NOT_SEARCHED, RecoursePlans
 
 _ROUNDING = 1e-6  # by which an option may seem to cost less than the least there is

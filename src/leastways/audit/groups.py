@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import DataError, SettingError, listed, nearest, plain
+from leastways._messages import listed, nearest, plain
+from leastways.errors import DataError, SettingError
 from leastways.schema import Schema
 
 NOT_STATED = "not stated"  # the group of people whose value is missing

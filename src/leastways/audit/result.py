@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.errors import DataError, SettingError, nearest
+from leastways._messages import nearest
+from leastways.errors import DataError, SettingError
 from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
 
 _FORMAT, _VERSION = "leastways audit", 1

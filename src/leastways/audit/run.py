@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leastways._progress import reporter
+from leastways._validation import check_count, check_number, check_seed
 from leastways.audit.caveats import warnings_of
 from leastways.audit.changes import change_table, unserved_table
 from leastways.audit.compare import Chance, group_table, members_of, ratio_table, with_verdicts
@@ -17,13 +19,9 @@ from leastways.audit.figures import Figures, figures_of
 from leastways.audit.groups import Grouping, groupings_of, references_of
 from leastways.audit.result import Audit
 from leastways.audit.separate import oracle_table
-from leastways.costs.distribution import check_number
 from leastways.errors import SettingError
-from leastways.metrics import SimulatedPeople
+from leastways.evaluation import SimulatedPeople
 from leastways.plans import RecoursePlans
-from leastways.recourse.progress import reporter
-from leastways.rng import check_seed
-from leastways.search.base import check_count
 
 EVERYBODY = "everybody"
 _OF_PLANS = ("method", "n_options", "budget", "n_costs", "random_state")
@@ -61,7 +59,7 @@ def audit_plans(
         Hidden cost functions to judge by (`lw.simulate_people`), one set of people or several of different seeds, over
         which each person's figures are averaged. Without it the plans' own figures are compared, and there is no curve.
     oracle
-        What `lw.metrics.oracle_people` returns for `truth`, one table for each: separates the model's part in a gap
+        What `lw.evaluation.oracle_people` returns for `truth`, one table for each: separates the model's part in a gap
         from the search's.
     reference
         The group that others are compared with, by column: ``{"sex": "male"}``. Else the one with most refused people.

@@ -34,13 +34,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from leastways._validation import check_choice, check_count, check_number
 from leastways.baselines.actionable_run import ActionableRun
 from leastways.baselines.highs import load_highs
 from leastways.baselines.percentile_shift import PercentileShift, Quantile
-from leastways.costs.distribution import check_number
 from leastways.errors import SettingError
 from leastways.models.linear import LinearScore, read_linear
-from leastways.search.base import Background, Problem, check_choice, check_count, register_searcher
+from leastways.search.base import Background, Problem, register_searcher
 
 Linear = Literal["auto", "exact", "local"]
 Enumeration = Literal["subsets", "disjoint"]

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from leastways._random import stream
 from leastways.baselines.actionable_program import Person, Program
 from leastways.baselines.local_linear import Ground, draw_states, fit_surrogate
 from leastways.baselines.percentile_shift import PercentileShift
 from leastways.kernels.tables import Tables
 from leastways.models.linear import LinearScore
-from leastways.rng import stream
 from leastways.search.base import Account, Chosen, Problem, Questions
 
 if TYPE_CHECKING:

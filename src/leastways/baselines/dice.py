@@ -55,15 +55,17 @@ from typing import Any, Literal
 import numpy as np
 
 from leastways._extras import require
+from leastways._messages import listed
+from leastways._validation import check_choice, check_count
 from leastways.baselines.dice_frames import Layout, weights_of
 from leastways.baselines.dice_gradient import PreparedGradient
 from leastways.baselines.dice_person import Prepared
 from leastways.baselines.dice_run import AskingRun
 from leastways.baselines.dice_talk import OwnStreams
-from leastways.errors import SettingError, listed
+from leastways.errors import SettingError
 from leastways.models.gradients import RelaxedModel
 from leastways.search import Background, Problem, Searcher, register_searcher
-from leastways.search.base import Run, check_choice, check_count
+from leastways.search.base import Run
 
 Method = Literal["gradient", "random", "genetic", "kdtree"]
 

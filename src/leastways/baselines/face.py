@@ -33,22 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from leastways._validation import check_choice, check_count, check_number
 from leastways.baselines.face_graph import PointGraph, build_graph
 from leastways.baselines.face_points import grid_codes, in_grid_of
-from leastways.costs.distribution import check_number
 from leastways.errors import SettingError
 from leastways.kernels.permitted import permitted_states
 from leastways.schema import Schema
-from leastways.search.base import (
-    Account,
-    Background,
-    Chosen,
-    Problem,
-    Questions,
-    check_choice,
-    check_count,
-    register_searcher,
-)
+from leastways.search.base import Account, Background, Chosen, Problem, Questions, register_searcher
 
 _ARCS_AT_A_TIME = 10_000_000  # walked between two looks at the clock
 _MOST_AT_A_TIME = 64  # people

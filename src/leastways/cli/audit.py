@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leastways.audit import Audit
-    from leastways.metrics import SimulatedPeople
+    from leastways.evaluation import SimulatedPeople
     from leastways.plans import RecoursePlans
 
 
@@ -128,8 +128,8 @@ def audit(
 
 def _check_out(folder: Path, force: bool) -> None:
     """Raise now, before any work, where a report cannot be written or would replace something."""
-    from leastways._files import check_folder
     from leastways.errors import SettingError
+    from leastways.io.files import check_folder
 
     check_folder(folder, "a report")
     if folder.exists() and any(folder.iterdir()) and not force:
@@ -137,7 +137,8 @@ def _check_out(folder: Path, force: bool) -> None:
 
 
 def _references(said: Any) -> dict[str, str]:
-    from leastways.errors import SettingError, listed
+    from leastways._messages import listed
+    from leastways.errors import SettingError
 
     pairs = [text.partition("=") for text in said]
     for column, equals, group in pairs:
@@ -151,8 +152,9 @@ def _references(said: Any) -> dict[str, str]:
 
 def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame:
     """Read attributes kept apart from the plans; people are found by the text of their label."""
+    from leastways._messages import listed, plain
     from leastways.datasets.tables import read_table
-    from leastways.errors import DataError, listed, plain
+    from leastways.errors import DataError
 
     table = read_table(path, None, index)
     texts = [str(plain(label)) for label in table.index]
@@ -171,7 +173,7 @@ def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame
 def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, seed: int) -> list[SimulatedPeople]:
     """Draw hidden cost functions for the refused people."""
     from leastways.datasets.tables import read_training
-    from leastways.metrics import simulate_people
+    from leastways.evaluation import simulate_people
     from leastways.plans import NOT_SEARCHED
 
     train = read_training(data, plans.schema)
@@ -189,7 +191,7 @@ def _oracles(
     plans: RecoursePlans, truths: list[SimulatedPeople], name: str, trust: bool, rows: int
 ) -> list[pd.DataFrame]:
     """Find the least cost of a yes under each hidden cost function, with the plans' own target and threshold."""
-    from leastways.metrics import oracle_people
+    from leastways.evaluation import oracle_people
     from leastways.models import load_model
 
     model = load_model(name, trust=trust)

@@ -14,11 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from leastways._messages import plain
 from leastways.cli.writing import Target
 from leastways.datasets import load_credit
 from leastways.datasets.base import Dataset
-from leastways.errors import SettingError, plain
-from leastways.metrics import SimulatedPeople, simulate_people
+from leastways.errors import SettingError
+from leastways.evaluation import SimulatedPeople, simulate_people
 from leastways.plans import RecoursePlans
 from leastways.recourse import Recourse
 from leastways.report import Totals, write_report

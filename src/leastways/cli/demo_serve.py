@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leastways._messages import plain
 from leastways.cli.demo_run import COSTS, train_model
 from leastways.cli.screen import notes, print_json, say, screen
 from leastways.datasets import load_credit
-from leastways.errors import plain
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
 from leastways.server.app import create_app

@@ -42,7 +42,8 @@ def explain(
 
 def _find(plans: RecoursePlans, person: str) -> RecoursePlan:
     """Look a person up by the text of their label: on a command line 7 and "7" are the same."""
-    from leastways.errors import DataError, listed, nearest, plain
+    from leastways._messages import listed, nearest, plain
+    from leastways.errors import DataError
 
     labels = [plain(label) for label in plans.summary.index]
     for label in labels:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from leastways._files import file_print
+from leastways._fingerprint import file_print
 from leastways.cli.exits import INTERRUPTED, SOME_FAILED
 from leastways.cli.plans import SAMPLE, of_a_sample, read_sample
 from leastways.cli.screen import notes, people_bar, print_json, progress_bar, say, screen, stdout_aside
@@ -21,8 +21,8 @@ from leastways.errors import SettingError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leastways.batch import PopulationResult
     from leastways.costs import Preferences
-    from leastways.population import PopulationResult
     from leastways.recourse import Recourse
     from leastways.schema import Schema
 
@@ -89,7 +89,7 @@ class Many:
 
     def run(self, recourse: Recourse, said: Preferences | None, model: str, as_json: bool) -> None:
         """Work through the people and show what came of it."""
-        from leastways.population import recommend_files
+        from leastways.batch import recommend_files
         from leastways.recourse.settings import settings_of
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
@@ -141,7 +141,7 @@ class Many:
         return write_audit(of_a_sample(audit, len(plans), total), result.folder / "audit")[0]
 
     def _say_how_to_go_on(self) -> None:
-        from leastways.population.manifest import KINDS, people_done
+        from leastways.batch.manifest import KINDS, people_done
 
         done, total = people_done(self.out)
         whom = "people"

@@ -24,7 +24,7 @@ def read_one(path: Path, person: str) -> RecoursePlans:
     """Read the plans that hold a person's: of a folder, theirs alone."""
     if not path.is_dir():
         return _from_file(path, "explain")
-    from leastways.population import read_plans
+    from leastways.batch import read_plans
 
     return read_plans(path, [person])
 
@@ -49,8 +49,8 @@ def read_sample(path: Path, sample: int, seed: int, by_label: bool = False) -> t
     if not path.is_dir():
         plans = _from_file(path, "audit")
         return plans, len(plans)
-    from leastways.population import read_plans
-    from leastways.population.manifest import read_manifest
+    from leastways.batch import read_plans
+    from leastways.batch.manifest import read_manifest
 
     plans = read_plans(path, sample=sample, random_state=seed, repeated="error" if by_label else "row")
     return plans, int(read_manifest(path)["input"]["rows"])

@@ -196,7 +196,7 @@ def _show(plans: RecoursePlans, places: Sequence[Target], as_json: bool) -> None
     """Show what came of it, and leave with a code that says whether every row could be used."""
     from rich.text import Text
 
-    from leastways.errors import plain
+    from leastways._messages import plain
     from leastways.report import Totals, summary_table
 
     totals = Totals.of(plans)

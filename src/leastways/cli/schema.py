@@ -83,7 +83,8 @@ def infer(
 
 def _dropped(table: pd.DataFrame, names: Sequence[str], target: str, data: Path) -> list[str]:
     """Return the columns to leave out. The index may be named too: it is no column any more."""
-    from leastways.errors import SettingError, nearest
+    from leastways._messages import nearest
+    from leastways.errors import SettingError
 
     for name in names:
         if name == target:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from leastways.population import Progress
+    from leastways.batch import Progress
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout, and nothing else there.")]
 NO_PICTURES = "The report has no pictures. This brings them: pip install 'leastways[plots]'"

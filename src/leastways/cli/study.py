@@ -174,7 +174,7 @@ def _profiles(
     if data is None:
         return None
     from leastways.datasets.tables import read_training
-    from leastways.metrics import simulate_people
+    from leastways.evaluation import simulate_people
     from leastways.study.people import comparable_people
 
     schema = plans[0].schema

@@ -11,10 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from leastways._reading import read_json
+from leastways._messages import nearest, plain
 from leastways.costs import Preferences
 from leastways.datasets.columns import category_value, number
-from leastways.errors import DataError, PreferenceError, nearest, plain
+from leastways.errors import DataError, PreferenceError
+from leastways.io.strict_json import read_json
 from leastways.models import OnnxModel
 from leastways.schema import Feature, Schema
 

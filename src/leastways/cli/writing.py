@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leastways._extras import require
-from leastways._files import draft_of
 from leastways.errors import SettingError
+from leastways.io.files import draft_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leastways.errors import SettingError, nearest
-from leastways.schema.grids import is_real
+from leastways._messages import nearest
+from leastways._validation import check_number
+from leastways.errors import SettingError
 
 _NAMED_ALPHA: dict[str, float | None] = {"mix": None, "linear": 1.0, "percentile": 0.0}
 
@@ -42,9 +43,3 @@ class CostDistribution:
                 + nearest(value, _NAMED_ALPHA)
             )
         return cls(alpha=_NAMED_ALPHA[value])
-
-
-def check_number(name: str, value: object, low: float, high: float) -> None:
-    """Raise unless `value` is a number within the bounds."""
-    if not is_real(value) or not low <= float(value) <= high:
-        raise SettingError(f"{name} must be a number from {low} to {high}, not {value!r}.")

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._random import Keys, stream
 from leastways.costs.distribution import CostDistribution
 from leastways.costs.percentiles import Percentiles
 from leastways.costs.preferences import Preferences, PreferenceTables, preference_tables
 from leastways.kernels.permitted import permitted_rows
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, draw_profiles
-from leastways.rng import Keys, stream
 from leastways.schema import Encoded, Schema
 from leastways.schema.codec import finite, grid_places, levels_of, slots_used
 from leastways.schema.consistency import clauses_of

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import DataError, listed
+from leastways._messages import listed
+from leastways.errors import DataError
 from leastways.schema import Feature, Schema
 from leastways.schema.checks import not_numbers
 from leastways.schema.codec import category_codes

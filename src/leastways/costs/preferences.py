@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import PreferenceError, SchemaError, listed, nearest, plain
+from leastways._messages import listed, nearest, plain
+from leastways._validation import is_real
+from leastways.errors import PreferenceError, SchemaError
 from leastways.schema import Feature, Schema
 from leastways.schema.codec import grid_levels
 from leastways.schema.conditions import check_condition, condition_mask
-from leastways.schema.grids import is_real
 
 
 @dataclass(frozen=True)

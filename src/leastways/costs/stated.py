@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._messages import plain
+from leastways._validation import is_real
 from leastways.costs.model import offered_values, permitted, rule_tables
 from leastways.costs.preferences import Preferences, check_changeable, check_costs, given_costs
-from leastways.errors import PreferenceError, plain
+from leastways.errors import PreferenceError
 from leastways.kernels.rules import RuleTables
 from leastways.schema import Encoded, Schema
 from leastways.schema.codec import finite, levels_of, slots_used
-from leastways.schema.grids import is_real
 
 StatedCost = Mapping[str, Any] | Callable[[str, Any, Any], float]
 

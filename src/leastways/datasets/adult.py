@@ -16,10 +16,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from leastways._messages import listed
 from leastways.datasets.base import Dataset
 from leastways.datasets.folders import find_folder
 from leastways.datasets.splits import split_balanced
-from leastways.errors import DataError, SettingError, listed
+from leastways.errors import DataError, SettingError
 
 _RAW = [
     "age",

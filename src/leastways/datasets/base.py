@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import DataError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import DataError
 
 if TYPE_CHECKING:
     from leastways.schema import Schema

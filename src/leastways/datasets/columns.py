@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.errors import DataError, listed
+from leastways._messages import listed
+from leastways.errors import DataError
 from leastways.schema import Feature
 from leastways.schema.checks import may_hold_none
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from leastways._validation import check_seed
 from leastways.datasets.base import Dataset
 from leastways.datasets.credit_structure import EDUCATION, approval_probability, draw_applicants
 from leastways.errors import SettingError
-from leastways.rng import check_seed
 
 MIN_ROWS = 100  # fewer would leave out whole categories
 _SAVINGS_GRID = [*range(0, 5_000, 500), *range(5_000, 20_000, 1_000), *range(20_000, 60_001, 5_000)]

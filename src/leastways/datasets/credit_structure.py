@@ -53,7 +53,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtri
 
-from leastways.errors import DataError, listed
+from leastways._messages import listed
+from leastways.errors import DataError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

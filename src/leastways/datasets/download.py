@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
-from leastways._files import file_print
+from leastways._fingerprint import file_print
 from leastways.errors import LeastwaysError
 
 TIMEOUT_S = 30.0

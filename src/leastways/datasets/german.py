@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leastways._validation import check_seed
 from leastways.datasets.base import Dataset
 from leastways.datasets.folders import find_folder, require_columns
-from leastways.rng import check_seed
 
 TARGET = "GoodCustomer"
 HELD_OUT = 0.3

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._reading import read_json
-from leastways.errors import DataError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import DataError
+from leastways.io.strict_json import read_json
 
 if TYPE_CHECKING:
     from leastways.models import TorchModel

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from leastways._reading import read_json
 from leastways.datasets import network
 from leastways.datasets.base import Dataset
 from leastways.datasets.folders import find_folder, require_columns
+from leastways.io.strict_json import read_json
 
 _FILES = ("all.csv", "train.csv", "val.csv", "test_users.csv", "schema.json", *network.FILES)
 _DIRECTIONS = {-2: "fixed", 0: "any", 1: "up", -1: "down"}

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leastways._messages import listed
 from leastways.datasets.base import Dataset
 from leastways.datasets.folders import find_folder, require_columns
 from leastways.datasets.splits import split_balanced
-from leastways.errors import DataError, listed
+from leastways.errors import DataError
 
 PRIORS = ("unknown", "none", "1 to 5", "more than 5")
 VIOLATIONS = ("none", "1 to 5", "more than 5")

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._validation import check_seed
 from leastways.errors import DataError
-from leastways.rng import check_seed
 
 N_PEOPLE = 1000
 VALIDATION_SHARE = 0.1

@@ -15,8 +15,9 @@ from typing import Any
 import pandas as pd
 
 from leastways._extras import require
+from leastways._messages import listed, nearest
 from leastways.datasets.columns import guessed_column, labels_column, typed_column
-from leastways.errors import DataError, listed, nearest
+from leastways.errors import DataError
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
 

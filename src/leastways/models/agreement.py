@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from leastways.errors import plain
+from leastways._messages import plain
 from leastways.models.all_of import BoundAllOf
 from leastways.models.base import Model
 from leastways.models.cutoff import cutoff_of

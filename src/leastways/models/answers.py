@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import infer_dtype, is_float_dtype
 
-from leastways.errors import ModelError, SettingError, plain
+from leastways._messages import plain
+from leastways.errors import ModelError, SettingError
 from leastways.models.base import FloatArray
 from leastways.models.labels import NUMBERS, column_of, label_matches, same_label
 from leastways.models.labels_seen import LabelsSeen

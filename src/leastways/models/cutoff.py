@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import isnan, nan
 from typing import Any, Literal
 
-from leastways.errors import SettingError, plain
+from leastways._messages import plain
+from leastways.errors import SettingError
 from leastways.models.labels import same_label
 from leastways.models.stages import Stages
 

@@ -6,12 +6,12 @@ import os
 import sys
 from typing import Any
 
+from leastways._validation import check_threshold
 from leastways.errors import SettingError
 from leastways.models.base import Model, Unbound
 from leastways.models.cutoff import check_cutoff, ties_of
 from leastways.models.estimator import adapt_estimator, check_estimator
 from leastways.models.function import FunctionModel
-from leastways.schema.grids import is_real
 
 ACCEPTED = (
     "a fitted scikit-learn, xgboost or lightgbm classifier or Pipeline; a callable frame -> probability or "
@@ -39,12 +39,6 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
         check_cutoff(anything, target, threshold)
         return adapt_estimator(anything, target, ties_of(anything, threshold))
     return FunctionModel(anything, target)
-
-
-def check_threshold(threshold: object) -> None:
-    """Refuse a threshold that is no probability, or 0, from which on everything would be a yes."""
-    if not is_real(threshold) or not 0.0 < float(threshold) <= 1.0:
-        raise SettingError(f"threshold must be a number above 0 and at most 1, not {threshold!r}.")
 
 
 def check_model(model: object) -> None:

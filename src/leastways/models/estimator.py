@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from leastways.errors import ModelError, SettingError, plain
+from leastways._messages import plain
+from leastways.errors import ModelError, SettingError
 from leastways.models.answers import BELOW_HALF, as_probabilities, as_series, describe, read_answer
 from leastways.models.base import FloatArray, Model, Split
 from leastways.models.cutoff import Ties

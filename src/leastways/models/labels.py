@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from leastways.errors import SettingError, listed, nearest, plain
+from leastways._messages import listed, nearest, plain
+from leastways.errors import SettingError
 from leastways.models.base import FloatArray
 from leastways.models.labels_seen import LabelsSeen
 

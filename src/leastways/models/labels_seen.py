@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.errors import SettingError, listed, nearest, plain
+from leastways._messages import listed, nearest, plain
+from leastways.errors import SettingError
 from leastways.models.base import FloatArray, Model
 
 _MANY = 20  # classes, at most, that a model is likely to have; more whole numbers are scores

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from leastways._extras import require
-from leastways.errors import SettingError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import SettingError
 from leastways.models.dispatch import check_model
 from leastways.models.onnx_model import OnnxModel
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from leastways.errors import MissingExtraError, ModelError, SettingError, plain
+from leastways._messages import plain
+from leastways.errors import MissingExtraError, ModelError, SettingError
 from leastways.models.answers import as_probabilities, told, unusable
 from leastways.models.base import FloatArray, Model
 from leastways.models.frames import lend

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from leastways._extras import require
-from leastways.errors import ModelError, SettingError, listed
+from leastways._messages import listed
+from leastways.errors import ModelError, SettingError
 from leastways.models.answers import BELOW_HALF, as_series
 from leastways.models.base import FloatArray, Model, Split, Unbound
 from leastways.models.frames import Encoder, check_encoder

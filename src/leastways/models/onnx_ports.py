@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from leastways.errors import ModelError, SettingError, listed, plain
+from leastways._messages import listed, plain
+from leastways.errors import ModelError, SettingError
 from leastways.models.frames import Encoder, encode
 from leastways.models.labels import NUMBERS
 

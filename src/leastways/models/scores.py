@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
-from leastways.errors import ModelError, SettingError, listed
+from leastways._messages import listed
+from leastways.errors import ModelError, SettingError
 from leastways.models.answers import describe, rounding, snap
 from leastways.models.base import FloatArray
 from leastways.models.labels import column_of

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._random import keys_of_rows, stream
 from leastways.models.base import FloatArray, Model, Split
 from leastways.models.columns import UNTAME, Columns, NotColumnWise, bits, same_bits, tame, to_offered
 from leastways.models.frames import lend
-from leastways.rng import keys_of_rows, stream
 from leastways.schema import Encoded, Schema
 from leastways.schema.codec import grid_places, slots_used
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from leastways._reading import json_of
-from leastways.errors import DataError, plain
+from leastways._messages import plain
+from leastways.errors import DataError
+from leastways.io.strict_json import json_of
 from leastways.schema.dtypes import dtype_name
 
 _LABELS = (int, str, float, bool)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
+from leastways._validation import value_or_none
 from leastways.plans.certificate import Certificate
 from leastways.plans.notebook import plan_html
 from leastways.plans.status import Status
 from leastways.plans.text import plan_text
 from leastways.plans.wording import Change
-from leastways.schema.grids import value_or_none
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leastways.errors import plain
+from leastways._messages import plain
+from leastways._validation import is_missing
 from leastways.schema import Feature, Schema
 from leastways.schema.feature import EXACT
-from leastways.schema.grids import is_missing
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._random import keys_of_rows, stream
 from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.models import Model
@@ -19,7 +20,6 @@ from leastways.models.agreement import comparable, disagreement, needless
 from leastways.plans import RecoursePlans
 from leastways.recourse.judging import Judging
 from leastways.recourse.people import People
-from leastways.rng import keys_of_rows, stream
 from leastways.schema import Encoded, Feature, Schema
 from leastways.schema.codec import category_codes
 from leastways.search import Background, Guided, Preparing, Questions, Searcher

@@ -14,8 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._messages import listed, nearest
+from leastways._progress import reporter
+from leastways._random import keys_of_rows
+from leastways._validation import check_count, check_seed
 from leastways.costs import CostSamples, Preferences
-from leastways.errors import DataError, ModelError, SettingError, listed, nearest
+from leastways.errors import DataError, ModelError, SettingError
 from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
@@ -23,12 +27,9 @@ from leastways.recourse.beforehand import options_of
 from leastways.recourse.judging import JudgedPeople
 from leastways.recourse.outcome import Figures
 from leastways.recourse.people import People
-from leastways.recourse.progress import reporter
 from leastways.recourse.settings import settings_of
-from leastways.rng import check_seed, keys_of_rows
 from leastways.schema import Encoded
 from leastways.search import Questions
-from leastways.search.base import check_count
 from leastways.search.oracle import PEOPLE_TOGETHER, cheapest_states, searches_of
 
 if TYPE_CHECKING:

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from leastways._prints import setting_text
+from leastways._fingerprint import setting_text
+from leastways._messages import listed, plain
+from leastways._progress import Clock, reporter
+from leastways._random import keys_of_rows
+from leastways._validation import check_count, check_seed
 from leastways.costs import CostDistribution, CostModel, Preferences
-from leastways.errors import DataError, SettingError, listed, plain
+from leastways.errors import DataError, SettingError
 from leastways.models import QueryMeter, as_model
 from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import RecoursePlans
@@ -30,14 +34,12 @@ from leastways.recourse.certify import certify_plans
 from leastways.recourse.judging import Judging
 from leastways.recourse.outcome import Outcome, assemble
 from leastways.recourse.people import People
-from leastways.recourse.progress import Clock, reporter
 from leastways.recourse.settings import check_settings, chunk_size, settings_of
 from leastways.recourse.solving import Solving
-from leastways.rng import check_seed, keys_of_rows
 from leastways.schema import Schema
 from leastways.schema.checks import check_columns
 from leastways.search import Guided, Preparing, Searcher, as_searcher
-from leastways.search.base import check_count, made_ready
+from leastways.search.base import made_ready
 from leastways.search.distill import Distilled
 
 

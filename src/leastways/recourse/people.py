@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._messages import nearest, plain
 from leastways.costs import Preferences
-from leastways.errors import DataError, PreferenceError, nearest, plain
+from leastways.errors import DataError, PreferenceError
 from leastways.schema import Encoded, Schema
 from leastways.schema.checks import check_columns, describe, problems_of, raise_problems
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leastways._prints import setting_text
+from leastways._fingerprint import setting_text
+from leastways._messages import listed, plain
+from leastways._validation import check_choice, check_count, check_number, check_seed, check_threshold
 from leastways.costs import CostDistribution
-from leastways.costs.distribution import check_number
-from leastways.errors import SchemaError, SettingError, listed, plain
-from leastways.models.dispatch import check_threshold
+from leastways.errors import SchemaError, SettingError
 from leastways.plans import FIGURES, SUMMARY
-from leastways.rng import check_seed
 from leastways.schema import Schema
 from leastways.search import Guided, as_searcher
-from leastways.search.base import check_choice, check_count
 
 if TYPE_CHECKING:
     from leastways.recourse.facade import Recourse

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways._progress import Report
+from leastways._random import keys_of_rows, stream
+from leastways._validation import check_seed
 from leastways.costs import CostSamples
 from leastways.plans import RecoursePlans
 from leastways.recourse.beforehand import first_states
 from leastways.recourse.judging import JudgedPeople, Judging
 from leastways.recourse.outcome import Figures, Outcome
 from leastways.recourse.people import People
-from leastways.recourse.progress import Report
-from leastways.rng import check_seed, keys_of_rows, stream
 from leastways.schema import Encoded
 from leastways.search import Problem, Questions, Searcher, run_search
 from leastways.search.loop import steady

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 from leastways._extras import require
-from leastways._files import draft_of
 from leastways.audit import Audit
+from leastways.io.files import draft_of
 from leastways.report.audit_html import TITLE, audit_html
 from leastways.report.audit_plots import KINDS, draw_audit
 from leastways.report.plots import Picture, can_draw

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from leastways.metrics import SimulatedPeople
+from leastways.evaluation import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.report.css import SHEET
 from leastways.report.html_people import people_section

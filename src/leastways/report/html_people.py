@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways.errors import plain
+from leastways._messages import plain
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlans
 from leastways.plans.text import miss_headline
 from leastways.plans.wording import change_values, value_text

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.metrics import SimulatedPeople
+from leastways.evaluation import SimulatedPeople
 from leastways.plans import NOT_SEARCHED, RecoursePlans
 from leastways.report.svg import INK, ONE, STYLE, TWO, inline_svg
 

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from leastways.errors import listed
+from leastways._messages import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
 from leastways.plans.text import miss_headline
 from leastways.plans.wording import change_values

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leastways.metrics import SimulatedPeople, evaluate
+from leastways.evaluation import SimulatedPeople, evaluate
 from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
 
 COST_MEANING = "0 is no effort, 1 as much as the largest change of one single thing"

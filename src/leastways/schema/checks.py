@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import DataError, listed, nearest, plain
+from leastways._messages import listed, nearest, plain
+from leastways._validation import is_real
+from leastways.errors import DataError
 from leastways.schema.codec import category_codes
 from leastways.schema.feature import Feature
-from leastways.schema.grids import is_real
 
 _COLUMNS = ["row", "column", "value", "problem"]
 _LONGEST = 200  # characters of a value that a message shows

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import SchemaError, listed, nearest, plain
+from leastways._messages import listed, nearest, plain
+from leastways._validation import is_real
+from leastways.errors import SchemaError
 from leastways.schema.feature import Feature
-from leastways.schema.grids import is_real
 
 Condition = Any  # a value | a list or set of values | (low, high) or {"min": low, "max": high} for numbers
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from leastways.errors import listed
+from leastways._messages import listed
 from leastways.schema.feature import Feature
 
 _SHOWN = 4  # groups of texts that are alike

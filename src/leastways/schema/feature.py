@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from leastways.errors import SchemaError, listed, nearest, plain
-from leastways.schema.grids import as_values, is_number, new_values
+from leastways._messages import listed, nearest, plain
+from leastways._validation import is_number
+from leastways.errors import SchemaError
+from leastways.schema.grids import as_values, new_values
 
 Kind = Literal["integer", "real", "ordinal", "category"]
 Direction = Literal["any", "up", "down", "fixed"]

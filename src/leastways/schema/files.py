@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from leastways._reading_yaml import yaml_of
 from leastways.errors import SchemaError
+from leastways.io.strict_yaml import yaml_of
 from leastways.schema.feature import Feature
 from leastways.schema.grids import MAX_POINTS, number_grid
 from leastways.schema.rules import Rule, known_keys

@@ -3,46 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from leastways.errors import SchemaError, listed, plain
+from leastways._messages import listed, plain
+from leastways.errors import SchemaError
 
 if TYPE_CHECKING:
     from leastways.schema.feature import Feature
+from leastways._validation import is_number
 
 MAX_INTEGERS = 1000  # a longer run of integers gets a quantile grid, as a real number would
 MAX_POINTS = 20_000  # a longer grid would fill the memory with costs of values nobody can tell apart
 _LISTS = ("order", "values", "grid")
 _ENDS = ("min", "max", "step")
-
-
-def is_real(value: object) -> TypeGuard[Real]:
-    """Whether this is a number, of whatever size; truth values and text are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def is_number(value: object) -> bool:
-    """Whether this is a finite number that a float can hold."""
-    try:
-        return is_real(value) and bool(np.isfinite(float(value)))
-    except OverflowError:
-        return False
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a single value is None, NaN or one of pandas' own words for it."""
-    return value_or_none(value) is None
-
-
-def value_or_none(value: Any) -> Any:
-    """Return a cell of a table as a plain Python value, None where it is missing."""
-    value = plain(value)
-    missing = value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
-    return None if missing else value
 
 
 def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tuple[Any, ...]:

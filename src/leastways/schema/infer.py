@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways.errors import SchemaError, plain
+from leastways._messages import plain
+from leastways.errors import SchemaError
 from leastways.schema.doubts import doubts, look_like_numbers, numbers_as_text
 from leastways.schema.dtypes import dtype_name
 from leastways.schema.feature import EXACT, Feature

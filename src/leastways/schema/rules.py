@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leastways.errors import SchemaError, nearest, plain
+from leastways._messages import nearest, plain
+from leastways._validation import is_number
+from leastways.errors import SchemaError
 from leastways.schema.conditions import Condition, check_condition, normal, range_of, values_of
 from leastways.schema.feature import Feature
-from leastways.schema.grids import is_number
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.errors import DataError, SchemaError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import DataError, SchemaError
 from leastways.schema import checks, files
 from leastways.schema.codec import Codes, Encoded, decode_column, encode_column, encode_relative
 from leastways.schema.consistency import check_consistent

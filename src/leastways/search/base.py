@@ -15,17 +15,17 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways._messages import listed, nearest
+from leastways._random import Keys
 from leastways.costs import CostSamples
-from leastways.errors import SettingError, listed, nearest
+from leastways.errors import SettingError
 from leastways.kernels.propose import list_choices
 from leastways.kernels.shared import SharedNet
 from leastways.kernels.tables import objective_costs, top_of
 from leastways.models import Model
-from leastways.rng import Keys
 from leastways.schema import Encoded, Schema
 
 Proposals = Literal["actionable", "paper"]  # what people may do, or any value, as the paper's released code proposes
-_MOST = 10**12  # far more than anybody can wait for, and its sum over a million people is still a 64-bit integer
 
 
 class Questions(NamedTuple):
@@ -228,17 +228,3 @@ def as_searcher(method: Any) -> Searcher | Preparing:
 def made_ready(method: Searcher | Preparing, background: Callable[[], Background]) -> Searcher:
     """Prepare a method that has to be; the background is made only then."""
     return method.prepare(background()) if isinstance(method, Preparing) else method
-
-
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise unless a setting is one of the allowed words."""
-    if value not in allowed:
-        raise SettingError(f"{name} must be one of {listed(allowed)}, not {value!r}." + nearest(value, allowed))
-
-
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Raise unless a setting is a whole number of at least `least`, and of a size that can be counted with."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
-        raise SettingError(f"{name} must be a whole number of {least} or more, not {value!r}.")
-    if value > _MOST:
-        raise SettingError(f"{name} must be at most {_MOST:,}, not {value!r}.")

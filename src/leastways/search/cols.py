@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways._random import stream
+from leastways._validation import check_choice, check_count
 from leastways.kernels.swaps import Walkers, ask_round, tell_round, walker_emc
 from leastways.kernels.tables import top_of
-from leastways.rng import stream
-from leastways.search.base import Chosen, Problem, Proposals, Questions, check_choice, check_count, register_searcher
+from leastways.search.base import Chosen, Problem, Proposals, Questions, register_searcher
 
 Gain = Literal["exact", "paper"]
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways._random import stream
+from leastways._validation import check_choice
 from leastways.errors import SettingError
 from leastways.kernels.choice import choose_options
 from leastways.kernels.easing import ask_easier
@@ -17,8 +19,7 @@ from leastways.kernels.rest import ask_rest, count_states
 from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
-from leastways.rng import stream
-from leastways.search.base import Account, Chosen, Problem, Questions, check_choice, register_searcher
+from leastways.search.base import Account, Chosen, Problem, Questions, register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
 _EASING_ROUNDS = 2  # the last ones: they ask whether smaller changes would do

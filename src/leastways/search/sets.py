@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways._random import stream
+from leastways._validation import check_choice
 from leastways.kernels.sets import (
     DIVERSITY,
     EMC,
@@ -18,8 +20,7 @@ from leastways.kernels.sets import (
     keep_valid,
     tell_sets,
 )
-from leastways.rng import stream
-from leastways.search.base import Chosen, Problem, Proposals, Questions, check_choice, register_searcher
+from leastways.search.base import Chosen, Problem, Proposals, Questions, register_searcher
 
 Objective = Literal["emc", "sparsity", "proximity", "diversity"]
 _OBJECTIVES = {"emc": EMC, "sparsity": SPARSITY, "proximity": PROXIMITY, "diversity": DIVERSITY}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leastways import __version__
-from leastways.errors import plain
+from leastways._messages import plain
 
 if TYPE_CHECKING:
     from leastways.server.service import Service

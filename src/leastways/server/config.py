@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from leastways._reading_yaml import yaml_of
-from leastways.errors import SettingError, nearest
+from leastways._messages import nearest
+from leastways.errors import SettingError
+from leastways.io.strict_yaml import yaml_of
 from leastways.models.loading import MODEL_FILES
 
 _PATHS = ("schema", "data", "texts")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from leastways.errors import listed, nearest
+from leastways._messages import listed, nearest
+from leastways._validation import is_missing
 from leastways.schema import Feature, Schema
 from leastways.schema.checks import problems_of
-from leastways.schema.grids import is_missing
 from leastways.server.answers import Applicant
 from leastways.server.faults import FieldError, InputRefused
 

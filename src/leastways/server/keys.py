@@ -13,7 +13,8 @@ from datetime import datetime
 
 from sqlalchemy import Engine, func, select
 
-from leastways.errors import SettingError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import SettingError
 from leastways.server.clock import now
 from leastways.server.engine import reading, writing
 from leastways.server.faults import NotKnown

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from leastways.errors import plain
+from leastways._messages import plain
 from leastways.schema import Feature, Schema
 from leastways.server.inputs import MAX_REFERENCE
 from leastways.server.problems import Problem

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways import __version__
-from leastways._files import file_print
+from leastways._fingerprint import file_print
 from leastways.server.answers import Rules
 from leastways.server.config import ServiceConfig
 from leastways.server.plan_json import canonical

@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sqlalchemy import Engine, func, select
 
-from leastways.errors import SettingError, nearest
+from leastways._messages import nearest
+from leastways.errors import SettingError
 from leastways.plans import FIGURES, RecoursePlan, RecoursePlans, no_failed_rows
 from leastways.schema import Schema
 from leastways.server.engine import reading

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from leastways._messages import nearest
 from leastways.audit import Audit, audit_plans
 from leastways.audit.groups import group_text, group_texts
-from leastways.errors import nearest
 from leastways.plans import NOT_SEARCHED
 from leastways.server.clock import now
 from leastways.server.faults import FieldError, InputRefused, NotKnown

@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from leastways._messages import nearest
 from leastways.costs import Preferences
-from leastways.errors import PreferenceError, nearest
+from leastways.errors import PreferenceError
 from leastways.schema import Schema
 from leastways.schema.conditions import normal, range_of
 from leastways.server.inputs import is_finite, type_of

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from leastways.errors import DataError, listed
+from leastways._messages import listed
+from leastways.errors import DataError
 from leastways.study.collect import ANSWERS_TABLE, COLUMNS, Collected
 from leastways.study.folder import NO_PREFERENCE, Study
 from leastways.study.paired import paired_interval

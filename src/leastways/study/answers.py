@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from leastways._reading import json_of
-from leastways.errors import DataError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import DataError
+from leastways.io.strict_json import json_of
 from leastways.study.folder import Study
 from leastways.study.form import ANSWERS_FORMAT, ANSWERS_VERSION
 

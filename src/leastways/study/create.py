@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from leastways import __version__
-from leastways._files import check_folder
-from leastways.errors import DataError, SettingError, listed
+from leastways._messages import listed
+from leastways._validation import check_count, check_seed
+from leastways.errors import DataError, SettingError
+from leastways.io.files import check_folder
 from leastways.plans import RecoursePlans
-from leastways.rng import check_seed
-from leastways.search.base import check_count
 from leastways.study.design import Design, make_design
 from leastways.study.folder import NO_PREFERENCE, Study, checksum, refuse_another_study, write_study
 from leastways.study.form import Sheet, form_html, sheet_content

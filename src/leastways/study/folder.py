@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leastways._files import draft_of
-from leastways._reading import read_json
 from leastways.errors import DataError, SettingError
+from leastways.io.files import draft_of
+from leastways.io.strict_json import read_json
 
 MANIFEST, KEY, FORMS, ANSWERS = "study.json", "key.json", "forms", "answers"
 NO_PREFERENCE = "no preference"  # an answer, beside the names of the methods

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leastways._messages import listed, plain
+from leastways._random import keys_of_labels, stream
 from leastways.costs import Preferences
-from leastways.errors import DataError, PreferenceError, listed, plain
-from leastways.metrics import SimulatedPeople
+from leastways.errors import DataError, PreferenceError
+from leastways.evaluation import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.plans.wording import value_text
-from leastways.rng import keys_of_labels, stream
 from leastways.schema import Feature, Schema
 from leastways.schema.conditions import range_of, values_of
 

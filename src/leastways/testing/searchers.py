@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._extras import require
+from leastways._random import keys_of_rows, stream
 from leastways.costs import CostDistribution, CostModel
 from leastways.kernels.rules import meets_rules
 from leastways.models import Model, TorchModel, as_model
 from leastways.recourse import Recourse
-from leastways.rng import keys_of_rows, stream
 from leastways.schema import AtMost, IfThen, Schema
 from leastways.search import Background, Preparing, Problem, Questions, Run, Searcher
 from leastways.search.base import Accounting, made_ready

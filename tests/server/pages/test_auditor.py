@@ -18,8 +18,8 @@ import pandas as pd
 import pytest
 from starlette.datastructures import QueryParams
 
+from leastways._messages import plain
 from leastways.audit import Audit
-from leastways.errors import plain
 from leastways.server import Applicant, Service
 from leastways.server.pages.auditing import Question, RecentAudits, as_csv, columns_of, groups_of
 from leastways.server.pages.sessions import COOKIE, Sessions

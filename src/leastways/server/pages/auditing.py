@@ -14,8 +14,8 @@ import pandas as pd
 from sqlalchemy import func, select
 from starlette.datastructures import QueryParams
 
+from leastways._messages import plain
 from leastways.audit.groups import group_text, value_groups
-from leastways.errors import plain
 from leastways.schema import Feature
 from leastways.server.engine import reading
 from leastways.server.served import WHICH

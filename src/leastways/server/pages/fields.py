@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leastways.errors import plain
+from leastways._messages import plain
 from leastways.schema import Feature, Schema
 from leastways.server.pages.forms import Form, first
 from leastways.server.pages.texts import Catalogue

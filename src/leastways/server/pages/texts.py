@@ -11,8 +11,9 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from leastways._reading_yaml import yaml_of
-from leastways.errors import SettingError, listed, nearest
+from leastways._messages import listed, nearest
+from leastways.errors import SettingError
+from leastways.io.strict_yaml import yaml_of
 
 FOLDER = Path(__file__).parent / "texts"
 FIRST = "en"  # what a visitor gets who asks for none of the languages there are

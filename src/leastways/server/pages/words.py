@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leastways.errors import plain
+from leastways._messages import plain
+from leastways._validation import is_missing
 from leastways.plans.wording import differs, value_text
 from leastways.schema import Feature, Schema
-from leastways.schema.grids import is_missing
 from leastways.server.pages.texts import Catalogue, FeatureWords
 
 _THIN = "\u00a0"  # a number and its unit stay on one line

@@ -1,0 +1,33 @@
+"""Pure functions on plans: satisfaction, coverage, cost, distances; simulated people to judge by."""
+
+from leastways.evaluation.evaluate import evaluate, evaluate_people
+from leastways.evaluation.exact import OracleResult, oracle, oracle_people
+from leastways.evaluation.measures import (
+    coverage,
+    disparate_impact_ratio,
+    diversity,
+    fraction_satisfied,
+    population_average_cost,
+    proximity,
+    sparsity,
+    validity,
+)
+from leastways.evaluation.people import SimulatedPeople, simulate_people
+
+__all__ = [
+    "OracleResult",
+    "SimulatedPeople",
+    "coverage",
+    "disparate_impact_ratio",
+    "diversity",
+    "evaluate",
+    "evaluate_people",
+    "fraction_satisfied",
+    "oracle",
+    "oracle_people",
+    "population_average_cost",
+    "proximity",
+    "simulate_people",
+    "sparsity",
+    "validity",
+]

@@ -1,0 +1,266 @@
+"""The yardstick for all methods: the exact least cost of a yes, for people whose costs are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leastways._messages import listed, nearest, plain
+from leastways._progress import reporter
+from leastways._validation import check_count, check_number, value_or_none
+from leastways.costs.stated import StatedCost, stated_costs
+from leastways.errors import DataError, SettingError
+from leastways.evaluation.people import SimulatedPeople
+from leastways.models import QueryMeter, as_model
+from leastways.models.labels_seen import check_labels_seen
+from leastways.plans import Change
+from leastways.plans.wording import changes_of
+from leastways.schema import Encoded, Schema
+from leastways.schema.checks import check_columns
+from leastways.search.loop import Judge
+from leastways.search.oracle import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
+
+OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
+_MEANINGS: dict[str, str] = {
+    "exact": "the cheapest accepted state costs {cost:.4g}",
+    "none_exists": "the model accepts no state that this person may reach",
+    "bounded": "no accepted state costs less than {bound:.4g}; whether there is one was not settled",
+    "already_positive": "the model accepts this person as they are",
+}
+
+
+@dataclass(frozen=True)
+class OracleResult:
+    """What the oracle found for one person.
+
+    Attributes
+    ----------
+    person
+        The person's label; None for a mapping, which has none.
+    status
+        `exact`: `cost` is the least there is, and `state` has it. `none_exists`: the model accepts no state that this
+        person may reach. `bounded`: the limit on rows or on cost came first, or too many states broke a rule; whatever
+        is accepted costs at least `bound`. `already_positive`: nothing needs to change.
+    cost
+        The least cost, infinite if none is known.
+    bound
+        Nothing that is accepted costs less; equal to `cost` where that is exact.
+    state
+        The cheapest accepted state, a raw value per feature, or None.
+    changes
+        What differs from the present, with a text each, as in plans.
+    queries
+        Rows the model answered, the person's own included.
+    calls
+        Calls in which they were asked.
+    """
+
+    person: Any
+    status: OracleStatus
+    cost: float
+    bound: float
+    state: Mapping[str, Any] | None
+    changes: tuple[Change, ...]
+    queries: int
+    calls: int
+
+    def __str__(self) -> str:
+        text = _MEANINGS[self.status].format(cost=self.cost, bound=self.bound)
+        who = "" if self.person is None else f"Person {self.person}: "
+        head = f"{who}{text} ({self.queries:,} rows in {self.calls} calls)."
+        return "\n".join([head, *(f"  - {change.text}" for change in self.changes)])
+
+
+def oracle(
+    model: Any,
+    schema: Schema,
+    person: pd.DataFrame | pd.Series[Any] | Mapping[str, Any],
+    cost: SimulatedPeople | StatedCost,
+    *,
+    target: Any = 1,
+    threshold: float = 0.5,
+    max_cost: float = np.inf,
+    max_queries: int = 1_000_000,
+) -> OracleResult:
+    """Find the cheapest state that the model accepts, for one person whose costs are known: exactly, or a bound.
+
+    States are asked about in order of cost, many to a call, so the first accepted one is the cheapest, whatever the
+    model is. Directions and rules of the schema hold; states that break one are skipped without asking. Where too many
+    have to be skipped (200,000, and 20 for each that breaks none), the search ends with the bound proven so far.
+
+    Parameters
+    ----------
+    model
+        As in `Recourse`.
+    schema
+        As in `Recourse`.
+    person
+        A DataFrame with one row, a row of one (a Series), or a mapping from feature to value.
+    cost
+        What changes cost this person. What `simulate_people` returns: the hidden function of the person with this
+        label. A mapping from feature to ``{value: cost}`` (or to a DataFrame, as in `Preferences.costs`): values and
+        features left out cannot be changed. Or a function ``(feature, before, after) -> cost`` of raw values. Costs are
+        0 or more, or infinite; staying costs nothing; changes of several features add up.
+    target
+        The label that is a yes.
+    threshold
+        A state is accepted if its probability of `target` is at least this.
+    max_cost
+        Look no further than this: if nothing up to it is accepted, the status is `bounded`.
+    max_queries
+        Rows that may be sent to the model, at most.
+    """
+    _check_limits(schema, max_cost, max_queries)
+    label, frame = _one_row(schema, person)
+    encoded = schema.encode(frame)
+    if isinstance(cost, SimulatedPeople):
+        place = _place(cost, schema, label, frame)
+        samples = cost.samples.part(slice(place, place + 1))
+        what, rules = searches_of(samples), samples.rules
+    else:
+        table, rules = stated_costs(schema, encoded, frame, cost)
+        none_free = np.zeros((1, len(schema.features)), np.bool_)
+        what = searches(encoded.codes, schema.offsets, 1, table, none_free)
+    meter = QueryMeter(as_model(model, target, threshold=threshold))
+    before = {name: value_or_none(frame[name].iloc[0]) for name in schema.names}
+    if meter.judge(schema.decode(encoded))[0] >= threshold:
+        return OracleResult(label, "already_positive", 0.0, 0.0, before, (), meter.rows, meter.calls)
+    found = cheapest_states(
+        what,
+        rules,
+        _judge(schema, encoded, meter),
+        threshold,
+        most_cost=max_cost,
+        most_queries=max_queries - 1,
+    )
+    if found.failures:
+        raise found.failures[0]
+    check_labels_seen(meter.model, 1)
+    state, least = None, float(found.cost[0])
+    if np.isfinite(least):
+        row = schema.decode(found.codes[:1], encoded, np.zeros(1, np.intp))
+        state = {name: value_or_none(row[name].iloc[0]) for name in schema.names}
+    return OracleResult(
+        label,
+        _status(found)[0],
+        least,
+        float(found.bound[0]),
+        state,
+        () if state is None else changes_of(schema, before, state),
+        meter.rows,
+        meter.calls,
+    )
+
+
+def oracle_people(
+    model: Any,
+    truth: SimulatedPeople,
+    *,
+    target: Any = 1,
+    threshold: float = 0.5,
+    max_cost: float = np.inf,
+    max_queries: int = 1_000_000,
+    progress: bool | Callable[[float], None] = False,
+) -> pd.DataFrame:
+    """Run the oracle on simulated people, all together: a row each with status, cost, bound and queries.
+
+    The best any method could reach is then ``fraction_satisfied(table["cost"])``; `max_cost=1` is enough for FS@1.
+    A person on whose rows the model fails has the status `model_failed`, and the bound that was proven before.
+
+    Parameters
+    ----------
+    model
+        As in `Recourse`.
+    truth
+        What `simulate_people` returns.
+    target, threshold, max_cost
+        As in `oracle`.
+    max_queries
+        Rows per person, at most.
+    progress
+        True for a progress bar, or a function that is called with the share done, from 0 to 1.
+    """
+    if not isinstance(truth, SimulatedPeople):
+        raise SettingError(f"truth must be what simulate_people returns, not {type(truth).__name__}.")
+    schema = truth.schema
+    _check_limits(schema, max_cost, max_queries)
+    meter = QueryMeter(as_model(model, target, threshold=threshold))
+    P = len(truth.people)
+    status, cost = np.full(P, "already_positive", dtype=object), np.zeros(P)
+    bound, queries = np.zeros(P), np.ones(P, np.int64)
+    now, failed = meter.judge_by_group(schema.decode(truth.people), np.arange(P))
+    for p in failed:
+        status[p], cost[p], queries[p] = "model_failed", np.inf, 0
+    refused = np.flatnonzero(now < threshold)
+    with reporter(progress, "finding least costs") as report:
+        for first in range(0, len(refused), PEOPLE_TOGETHER):
+            rows = refused[first : first + PEOPLE_TOGETHER]
+            samples = truth.samples.part(rows)
+            found = cheapest_states(
+                searches_of(samples),
+                samples.rules,
+                _judge(schema, truth.people.take(rows), meter),
+                threshold,
+                most_cost=max_cost,
+                most_queries=max_queries - 1,
+                progress=report.part(first, len(rows), len(refused)),
+            )
+            status[rows], cost[rows], bound[rows] = _status(found), found.cost, found.bound
+            queries[rows] += found.queries
+    check_labels_seen(meter.model, P)
+    columns = {"status": pd.Series(status, dtype="str"), "cost": cost, "bound": bound, "queries": queries}
+    table = pd.DataFrame(columns).set_axis(truth.index, axis=0)
+    table.attrs["model_calls"], table.attrs["model_rows"] = meter.calls, meter.rows
+    return table
+
+
+def _status(found: Cheapest) -> NDArray[Any]:
+    """Say what was found, for one search per person."""
+    out = np.where(np.isinf(found.bound), "none_exists", np.where(found.exact, "exact", "bounded")).astype(object)
+    out[list(found.failures)] = "model_failed"
+    return out
+
+
+def _judge(schema: Schema, people: Encoded, meter: QueryMeter) -> Judge:
+    return lambda q: meter.judge_by_group(schema.decode(q.codes, people, q.people), q.people)
+
+
+def _check_limits(schema: object, max_cost: float, max_queries: int) -> None:
+    if not isinstance(schema, Schema):
+        raise SettingError(f"schema must be a leastways Schema, not {type(schema).__name__}.")
+    check_number("max_cost", max_cost, 0, np.inf)
+    check_count("max_queries", max_queries)
+
+
+def _one_row(schema: Schema, person: object) -> tuple[Any, pd.DataFrame]:
+    """Return the person's label and their row as a table."""
+    label = None
+    if isinstance(person, pd.DataFrame):
+        if len(person) != 1:
+            raise DataError(f"person must be one row; this table has {len(person)}. For many, see oracle_people.")
+        label = plain(person.index[0])
+        return label, check_columns(person, schema.features, schema.target)
+    if isinstance(person, pd.Series):
+        label = plain(person.name)
+    elif not isinstance(person, Mapping):
+        raise DataError(f"person must be a one-row DataFrame, a Series or a mapping, not {type(person).__name__}.")
+    known = {name: np.nan if value is None else value for name, value in person.items()}
+    row = pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in known.items()})
+    return label, check_columns(row.infer_objects(), schema.features, schema.target)
+
+
+def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: pd.DataFrame) -> int:
+    """Find the person among the simulated ones, and make sure that it is the same state."""
+    if truth.schema != schema:
+        raise DataError("the simulated people have a different schema; use the same one for both.")
+    if label is None or label not in truth.index:
+        known = truth.index.tolist()
+        hint = " (give them a label: the index of a one-row DataFrame, or a Series' name)" if label is None else ""
+        raise DataError(f"the simulated people have no {label!r}{hint}; known: {listed(known)}.{nearest(label, known)}")
+    truth.check_states(person.set_axis(pd.Index([label]), axis=0))
+    return int(truth.index.get_indexer(pd.Index([label]))[0])

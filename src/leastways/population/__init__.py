@@ -1,7 +1,0 @@
-"""Many people: read from files piece by piece, solved by any number of workers, written exactly once."""
-
-from leastways.population.log import Progress
-from leastways.population.reading import read_plans
-from leastways.population.run import PopulationResult, recommend_files
-
-__all__ = ["PopulationResult", "Progress", "read_plans", "recommend_files"]

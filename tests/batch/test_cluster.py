@@ -1,0 +1,134 @@
+"""A Dask cluster of real processes: the same results, and workers and schedulers that go away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leastways.batch.prints import made_with
+from leastways.errors import SettingError
+from tests.batch.crowd import Misbehaving, events, everybody_once, fitted, prints, run
+from tests.batch.test_faults import until
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="POSIX signals"),
+    pytest.mark.filterwarnings("default"),  # Dask's threads warn of ports and of comms that were closed
+]
+QUIET = {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error", "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h"}
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "dask", *arguments]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, env=os.environ | QUIET, start_new_session=True, **quiet)  # type: ignore[call-overload]
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def scheduler(port: int) -> list[str]:
+    return ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show"]
+
+
+def workers(port: int, n: int = 2) -> list[str]:
+    address = f"tcp://127.0.0.1:{port}"
+    return ["worker", address, "--nworkers", str(n), "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    port = free_port()
+    with started(*scheduler(port)), started(*workers(port)):
+        where = f"tcp://127.0.0.1:{port}"
+        with distributed.Client(where, timeout=120) as client:
+            client.wait_for_workers(2, timeout=120)
+        yield where
+
+
+def test_a_cluster_gives_the_same_files(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
+    run(fitted(), source, tmp_path / "out", cluster=address)
+    assert prints(tmp_path / "out") == prints(unbroken)
+    assert "Dask at" in (tmp_path / "out" / "log.jsonl").read_text()
+
+
+def test_a_worker_of_the_cluster_is_killed(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
+    """Dask gives the chunk to another; the worker that its nanny starts anew is told how to search, too."""
+    run(fitted(Misbehaving("die", str(tmp_path / "mark"))), source, tmp_path / "out", cluster=address)
+    assert (tmp_path / "mark").exists()
+    everybody_once(tmp_path / "out")
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+def test_a_worker_of_the_cluster_hangs(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
+    model = Misbehaving("hang", str(tmp_path / "mark"))
+    run(fitted(model), source, tmp_path / "out", cluster=address, time_limit=4.0)
+    assert "hung" in events(tmp_path / "out")
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+def test_the_scheduler_is_restarted(source: Path, unbroken: Path, tmp_path: Path) -> None:
+    """Scheduler and workers are killed in the middle of a chunk, and others come in their place."""
+    port, mark = free_port(), tmp_path / "mark"
+    rec = fitted(Misbehaving("hang", str(mark)))
+    done = threading.Event()
+
+    def restart() -> None:
+        with started(*scheduler(port)), started(*workers(port, 1)):
+            up.set()
+            until(mark.exists)
+        with started(*scheduler(port)), started(*workers(port, 1)):
+            done.wait()  # which comes, however the run ends
+
+    up = threading.Event()
+    operator = threading.Thread(target=restart)
+    operator.start()
+    try:
+        up.wait(60)
+        run(rec, source, tmp_path / "out", cluster=f"tcp://127.0.0.1:{port}")
+    finally:
+        done.set()
+        operator.join()
+    everybody_once(tmp_path / "out")
+    assert prints(tmp_path / "out") == prints(unbroken)
+
+
+def test_no_cluster_there(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastways.batch.cluster._TIMEOUT", 1)
+    with pytest.raises(SettingError, match="no Dask scheduler at"):
+        run(fitted(), source, tmp_path / "out", cluster=f"tcp://127.0.0.1:{free_port()}")
+
+
+@pytest.mark.parametrize("address", ["scheduler", "http://127.0.0.1:8786", "tcp://127.0.0.1"])
+def test_no_address_of_a_cluster(source: Path, tmp_path: Path, address: str) -> None:
+    with pytest.raises(SettingError, match="is no address of a Dask scheduler"):
+        run(fitted(), source, tmp_path / "out", cluster=address)
+
+
+def test_workers_with_other_packages(
+    source: Path, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leastways.batch.cluster.made_with", lambda: made_with() | {"numpy": "1.0"})
+    message = rf"worker at 'tcp://.*' has other packages than the driver: numpy {np.__version__}, not 1\.0"
+    with pytest.raises(SettingError, match=message):
+        run(fitted(), source, tmp_path / "out", cluster=address)
