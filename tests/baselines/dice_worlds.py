@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leastways.baselines import Dice
 from leastways.models import TorchModel, as_model
 from leastways.search import Background, Searcher
-from leastways.search.base import made_ready
+from leastways.search.registry import made_ready
 from tests.worlds import World
 
 METHODS = ("gradient", "random", "genetic", "kdtree")

@@ -30,7 +30,7 @@ from leastways.errors import MissingExtraError, SettingError
 from leastways.kernels.rules import meets_rules
 from leastways.models import as_model
 from leastways.search import Problem, run_search
-from leastways.search.base import Background
+from leastways.search.protocol import Background
 from leastways.testing import check_searcher
 from leastways.testing.searchers import SEARCHER_CHECKS
 from tests.worlds import judge_of, make_problem, make_world, seeds

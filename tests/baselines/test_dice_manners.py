@@ -16,7 +16,8 @@ import pytest
 from leastways import Recourse
 from leastways.baselines import Dice, dice_descent
 from leastways.errors import MissingExtraError, SettingError
-from leastways.search import base, run_search
+from leastways.search import protocol as base
+from leastways.search import run_search
 from tests.baselines.dice_worlds import METHODS, Columns, ready, torch_model
 from tests.worlds import World, judge_of, make_problem, make_world
 

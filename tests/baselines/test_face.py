@@ -153,7 +153,7 @@ def test_the_clock_is_watched_between_people(monkeypatch: pytest.MonkeyPatch) ->
     none = rec.recommend(people).summary
     assert set(none["status"]) == {"none_found"}
     assert set(none["reason"]) == {"the time limit ended the search early"}
-    monkeypatch.setattr("leastways.search.base.monotonic", lambda: next(now))
+    monkeypatch.setattr("leastways.search.protocol.monotonic", lambda: next(now))
     some = rec.set_params(time_limit=12.0).recommend(people).summary
     assert some["status"].iloc[0] == "found"
     assert some["status"].iloc[-1] == "none_found"

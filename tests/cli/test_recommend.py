@@ -93,7 +93,7 @@ def test_the_objective(bank: Path, tmp_path: Path) -> None:
 def test_a_time_limit_keeps_what_was_found(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     with monkeypatch.context() as patch:
-        patch.setattr("leastways.search.base.monotonic", lambda: float(next(ticks)))  # a second a look
+        patch.setattr("leastways.search.protocol.monotonic", lambda: float(next(ticks)))  # a second a look
         result = recommend(bank, tmp_path / "plans.json", "--time-limit", 4)
     assert result.exit_code == 0, result.stderr
     plans = lw.RecoursePlans.from_json(tmp_path / "plans.json")

@@ -14,7 +14,7 @@ from scipy.stats import percentileofscore
 
 from leastways.costs.percentiles import Percentiles, mean_rank
 from leastways.datasets import load_adult_binary, load_compas_binary
-from leastways.schema.codec import grid_levels
+from leastways.schema.encoding import grid_levels
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=40), st.lists(st.integers(-7, 7), min_size=1, max_size=10))

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 import leastways.recourse  # noqa: F401  (all methods of our own are known before a page is read)
 from leastways.cli.app import app
-from leastways.search import base
+from leastways.search import registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -175,7 +175,7 @@ class Reader:
 
 def read_page(page: Path, folder: Path) -> list[Output]:
     """Read a page in a folder of its own, and leave the process as it was."""
-    here, path, known, modules = Path.cwd(), list(sys.path), dict(base._REGISTRY), set(sys.modules)
+    here, path, known, modules = Path.cwd(), list(sys.path), dict(registry._REGISTRY), set(sys.modules)
     os.chdir(folder)
     try:
         with redirect_stderr(StringIO()):
@@ -183,8 +183,8 @@ def read_page(page: Path, folder: Path) -> list[Output]:
     finally:
         os.chdir(here)
         sys.path[:] = path
-        base._REGISTRY.clear()  # a page may register a searcher
-        base._REGISTRY.update(known)
+        registry._REGISTRY.clear()  # a page may register a searcher
+        registry._REGISTRY.update(known)
         for name in set(sys.modules) - modules:
             if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):
                 del sys.modules[name]

@@ -15,7 +15,7 @@ from pandas.testing import assert_frame_equal
 
 from leastways.errors import DataError
 from leastways.plans import RecoursePlans
-from leastways.plans.json_tables import frame_from_json, frame_to_json
+from leastways.plans.serialize import frame_from_json, frame_to_json
 from tests.plans.made import OPTIONS, PEOPLE, SUMMARY, plans
 from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames
 

@@ -8,7 +8,7 @@ import pytest
 
 from leastways import RecoursePlans
 from leastways.errors import SettingError
-from leastways.search import base
+from leastways.search import protocol as base
 from tests.recourse.bank import SCHEMA, broken, chance, recourse, refused
 
 PEOPLE = refused(8)

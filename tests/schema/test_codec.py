@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from leastways.schema import Feature, Schema
-from leastways.schema.codec import category_codes, encode_relative, grid_places, levels_of, slots_used
+from leastways.schema.encoding import category_codes, encode_relative, grid_places, levels_of, slots_used
 from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames, people_of
 
 pytestmark = ODD_TEXTS_MAY_BE_ALIKE

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema
-from leastways.schema.codec import grid_levels
-from leastways.schema.conditions import condition_mask
-from leastways.schema.consistency import clauses_of
+from leastways.schema.encoding import grid_levels
+from leastways.schema.rules import clauses_of, condition_mask
 
 FEATURES = (
     Feature("a", "integer", (0, 1, 2), dtype="int64"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Feature, Schema
-from leastways.schema.grids import number_grid
+from leastways.schema.feature import number_grid
 
 TABLE = pd.DataFrame(
     {

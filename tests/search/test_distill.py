@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from leastways.kernels.shared import SharedNet, _enter, shared_lifts, shared_log_odds
 from leastways.search import Problem, Questions
-from leastways.search.distill import Distilled, _evaluate, distill
-from leastways.search.guided import nothing_shared
+from leastways.search.guided.distillation import Distilled, _evaluate, distill
+from leastways.search.guided.searcher import nothing_shared
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 
@@ -135,7 +135,7 @@ def test_it_is_fitted_on_one_thread_and_the_model_asked_on_all(monkeypatch: pyte
 
     world = make_world(3)
     problem, encoded = make_problem(world, world.frame, n_samples=1)
-    monkeypatch.setattr("leastways.search.distill.MLPRegressor", Watched)
+    monkeypatch.setattr("leastways.search.guided.distillation.MLPRegressor", Watched)
     with threadpool_limits(2, user_api="blas"):
         decode = world.schema.decode
         distill(problem.samples, lambda q: answer(decode(q.codes, encoded, q.people)), 0.5, 100, 0)

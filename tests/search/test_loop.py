@@ -20,7 +20,7 @@ from leastways.search import (
     register_searcher,
     run_search,
 )
-from leastways.search.contract import Accepted
+from leastways.search.loop import Accepted
 from tests.worlds import judge_of, make_problem, make_world
 
 

@@ -15,8 +15,9 @@ from leastways.errors import ModelError
 from leastways.kernels.reference import meets_rules
 from leastways.kernels.rules import RuleTables
 from leastways.kernels.tables import Tables, charged
-from leastways.search import Problem, Questions, oracle
-from leastways.search.oracle import Cheapest, cheapest_states, searches, searches_of
+from leastways.search import Problem, Questions
+from leastways.search.exact import best_first as oracle
+from leastways.search.exact.best_first import Cheapest, cheapest_states, searches, searches_of
 from tests.worlds import World, judge_of, make_problem, make_world, seeds
 
 

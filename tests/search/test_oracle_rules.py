@@ -15,8 +15,9 @@ import leastways as lw
 from leastways.kernels.ladders import Searches
 from leastways.kernels.reference import meets_rules
 from leastways.kernels.rules import RuleTables
-from leastways.search import Questions, oracle
-from leastways.search.oracle import cheapest_states, searches
+from leastways.search import Questions
+from leastways.search.exact import best_first as oracle
+from leastways.search.exact.best_first import cheapest_states, searches
 from tests.small_searches import made_up, no_rules, with_rules
 from tests.worlds import seeds
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import leastways as lw
 from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher
-from leastways.search.sets import SetRun
+from leastways.search.local import SetRun
 from tests.worlds import World, make_world
 
 

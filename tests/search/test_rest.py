@@ -89,8 +89,8 @@ def test_a_way_that_no_sample_is_open_to_is_still_a_way() -> None:
 
 def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time ends just before the last states are asked about."""
-    from leastways.search import base
-    from leastways.search.guided import GuidedRun
+    from leastways.search import protocol as base
+    from leastways.search.guided.searcher import GuidedRun
 
     clock = [0.0]
     monkeypatch.setattr(base, "monotonic", lambda: clock[0])

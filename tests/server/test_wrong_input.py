@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from leastways.recourse import Recourse
 from leastways.schema import Feature
-from leastways.schema.checks import problems_of
+from leastways.schema.validation import problems_of
 from leastways.server import Applicant, Service
 from leastways.server.inputs import fits
 from tests.server.shop import BANK, Client, counts, serve, states

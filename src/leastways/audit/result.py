@@ -11,7 +11,7 @@ import pandas as pd
 
 from leastways._messages import nearest
 from leastways.errors import DataError, SettingError
-from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
+from leastways.plans.serialize import document_from_json, document_to_json, frame_from_json, frame_to_json
 
 _FORMAT, _VERSION = "leastways audit", 1
 # The tables and the columns that are their index.

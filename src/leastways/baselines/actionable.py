@@ -40,7 +40,8 @@ from leastways.baselines.highs import load_highs
 from leastways.baselines.percentile_shift import PercentileShift, Quantile
 from leastways.errors import SettingError
 from leastways.models.linear import LinearScore, read_linear
-from leastways.search.base import Background, Problem, register_searcher
+from leastways.search.protocol import Background, Problem
+from leastways.search.registry import register_searcher
 
 Linear = Literal["auto", "exact", "local"]
 Enumeration = Literal["subsets", "disjoint"]

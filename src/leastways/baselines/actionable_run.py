@@ -19,7 +19,7 @@ from leastways.baselines.local_linear import Ground, draw_states, fit_surrogate
 from leastways.baselines.percentile_shift import PercentileShift
 from leastways.kernels.tables import Tables
 from leastways.models.linear import LinearScore
-from leastways.search.base import Account, Chosen, Problem, Questions
+from leastways.search.protocol import Account, Chosen, Problem, Questions
 
 if TYPE_CHECKING:
     from leastways.baselines.actionable import ActionableRecourse

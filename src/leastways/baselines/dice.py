@@ -65,7 +65,7 @@ from leastways.baselines.dice_talk import OwnStreams
 from leastways.errors import SettingError
 from leastways.models.gradients import RelaxedModel
 from leastways.search import Background, Problem, Searcher, register_searcher
-from leastways.search.base import Run
+from leastways.search.protocol import Run
 
 Method = Literal["gradient", "random", "genetic", "kdtree"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leastways.kernels.permitted import permitted_states
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import levels_now
+from leastways.schema.encoding import levels_now
 from leastways.search import Problem
 
 OUTCOME = "outcome"

@@ -16,7 +16,7 @@ from leastways.baselines.dice_talk import quiet
 from leastways.errors import ModelError
 from leastways.models.gradients import GradientMeter, RelaxedModel
 from leastways.search import Account, Chosen, Problem, Questions
-from leastways.search.base import Run
+from leastways.search.protocol import Run
 
 
 @dataclass(frozen=True)

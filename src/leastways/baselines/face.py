@@ -39,7 +39,8 @@ from leastways.baselines.face_points import grid_codes, in_grid_of
 from leastways.errors import SettingError
 from leastways.kernels.permitted import permitted_states
 from leastways.schema import Schema
-from leastways.search.base import Account, Background, Chosen, Problem, Questions, register_searcher
+from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
+from leastways.search.registry import register_searcher
 
 _ARCS_AT_A_TIME = 10_000_000  # walked between two looks at the clock
 _MOST_AT_A_TIME = 64  # people

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leastways.kernels.tables import Tables
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import levels_now
+from leastways.schema.encoding import levels_now
 
 Floats = NDArray[np.float64]
 Quantile = Literal["cdf", "mid"]

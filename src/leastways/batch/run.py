@@ -34,7 +34,7 @@ from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.io.files import check_folder
 from leastways.recourse import Recourse
-from leastways.recourse.people import check_mapping
+from leastways.recourse.applicants import check_mapping
 from leastways.recourse.settings import check_settings, chunk_size
 from leastways.report.totals import Totals
 

@@ -15,7 +15,7 @@ from leastways.batch.tables import arrow
 from leastways.datasets.tables import CSV, PARQUET
 from leastways.errors import DataError
 from leastways.schema import Feature, Schema
-from leastways.schema.checks import check_columns
+from leastways.schema.validation import check_columns
 
 BATCH = 4096  # rows that are in memory as read, at most
 PASSED_OVER = (".", "_")  # how names begin that are none of the people's files

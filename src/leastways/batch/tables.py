@@ -17,8 +17,8 @@ from leastways.errors import SchemaError
 from leastways.models.columns import to_offered
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans
 from leastways.schema import Feature, Schema
-from leastways.schema.checks import not_numbers
-from leastways.schema.codec import category_codes
+from leastways.schema.encoding import category_codes
+from leastways.schema.validation import not_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

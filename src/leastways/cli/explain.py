@@ -29,7 +29,7 @@ def explain(
     with errors_shown(as_json):
         from rich.text import Text
 
-        from leastways.plans.as_dict import plan_as_dict
+        from leastways.plans.serialize import plan_as_dict
 
         plan = _find(read_one(file, person), person)
         if as_json:

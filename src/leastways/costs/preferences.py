@@ -14,8 +14,8 @@ from leastways._messages import listed, nearest, plain
 from leastways._validation import is_real
 from leastways.errors import PreferenceError, SchemaError
 from leastways.schema import Feature, Schema
-from leastways.schema.codec import grid_levels
-from leastways.schema.conditions import check_condition, condition_mask
+from leastways.schema.encoding import grid_levels
+from leastways.schema.rules import check_condition, condition_mask
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pandas as pd
 from leastways._messages import listed
 from leastways.errors import DataError
 from leastways.schema import Feature
-from leastways.schema.checks import may_hold_none
+from leastways.schema.validation import may_hold_none
 
 # Missing where numbers are expected. Among texts only an empty field is missing: these may be categories.
 _NO_NUMBER = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>"}

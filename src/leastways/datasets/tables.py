@@ -19,7 +19,7 @@ from leastways._messages import listed, nearest
 from leastways.datasets.columns import guessed_column, labels_column, typed_column
 from leastways.errors import DataError
 from leastways.schema import Schema
-from leastways.schema.checks import check_columns
+from leastways.schema.validation import check_columns
 
 CSV, PARQUET = (".csv",), (".parquet", ".pq")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastways._messages import listed, nearest, plain
 from leastways._progress import reporter
 from leastways._validation import check_count, check_number, value_or_none
-from leastways.costs.stated import StatedCost, stated_costs
+from leastways.costs.sampling import StatedCost, stated_costs
 from leastways.errors import DataError, SettingError
 from leastways.evaluation.people import SimulatedPeople
 from leastways.models import QueryMeter, as_model
@@ -21,9 +21,9 @@ from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import Change
 from leastways.plans.wording import changes_of
 from leastways.schema import Encoded, Schema
-from leastways.schema.checks import check_columns
+from leastways.schema.validation import check_columns
+from leastways.search.exact.best_first import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
 from leastways.search.loop import Judge
-from leastways.search.oracle import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
 
 OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
 _MEANINGS: dict[str, str] = {

@@ -19,9 +19,9 @@ from leastways.errors import DataError, SettingError
 from leastways.evaluation.states import as_numbers
 from leastways.kernels.tables import charged_many
 from leastways.plans import RecoursePlans
-from leastways.recourse.people import by_place
+from leastways.recourse.applicants import by_place
 from leastways.schema import Encoded, Schema
-from leastways.schema.checks import check_columns
+from leastways.schema.validation import check_columns
 
 
 @dataclass(frozen=True)

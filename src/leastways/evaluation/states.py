@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.schema import Schema
-from leastways.schema.codec import category_codes
+from leastways.schema.encoding import category_codes
 
 
 def as_numbers(schema: Schema, frame: pd.DataFrame) -> NDArray[np.float64]:

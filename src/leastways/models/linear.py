@@ -19,7 +19,7 @@ from leastways.models.labels import column_of
 from leastways.models.stages import Stages
 from leastways.models.tabulated import encoder_table
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import grid_places
+from leastways.schema.encoding import grid_places
 
 Floats = NDArray[np.float64]
 

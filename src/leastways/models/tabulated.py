@@ -23,7 +23,7 @@ from leastways.models.base import FloatArray, Model, Split
 from leastways.models.columns import UNTAME, Columns, NotColumnWise, bits, same_bits, tame, to_offered
 from leastways.models.frames import lend
 from leastways.schema import Encoded, Schema
-from leastways.schema.codec import grid_places, slots_used
+from leastways.schema.encoding import grid_places, slots_used
 
 # Rows a call when a decision is checked. Its last bits may depend on how many share a call: products of matrices take
 # rows by 4 or 8 at a time, and those left over in another way.

@@ -1,10 +1,8 @@
 """What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
 
-from leastways.plans.certificate import CERTIFICATE, Certificate
-from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
+from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan
 from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
-from leastways.plans.status import CUT_SHORT, MODEL_FAILED, NOT_SEARCHED, OUT_OF_TIME, STATUSES, Status
-from leastways.plans.wording import Change
+from leastways.plans.wording import CUT_SHORT, MODEL_FAILED, NOT_SEARCHED, OUT_OF_TIME, STATUSES, Change, Status
 
 __all__ = [
     "CERTIFICATE",

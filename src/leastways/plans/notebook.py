@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastways.plans.text import closing, headline, miss_headline
+from leastways.plans.wording import closing, headline, miss_headline
 
 if TYPE_CHECKING:
     from leastways.plans.plan import RecourseOption, RecoursePlan

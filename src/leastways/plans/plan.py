@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from leastways._validation import value_or_none
-from leastways.plans.certificate import Certificate
 from leastways.plans.notebook import plan_html
-from leastways.plans.status import Status
-from leastways.plans.text import plan_text
-from leastways.plans.wording import Change
+from leastways.plans.wording import Change, Status, plan_text
 
 
 @dataclass(frozen=True)
@@ -78,3 +78,62 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(value_or_none(one) == value_or_none(other))
+
+
+CERTIFICATE = ("bound", "objective", "gap", "relative_gap", "solved", "queries")  # columns of `certificates`
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proven limit to what any set of options could reach for one person, whatever its size.
+
+    All figures are means over the person's drawn cost functions, in which a function that no option serves, or only at
+    a higher cost, counts `uncovered_cost`. The bound lets every cost function have an option of its own, so a set of a
+    few options cannot always reach it: a gap is an upper limit on what a better search could gain.
+
+    Attributes
+    ----------
+    bound
+        No set of options has a lower mean cost.
+    objective
+        The mean cost of this plan's options.
+    gap
+        Their difference; 0: no set can be better.
+    relative_gap
+        The gap as a share of the objective.
+    solved
+        Share of the cost functions whose least cost is known exactly. The others, for which the limit on rows came
+        first, count with the bound proven until then.
+    queries
+        Rows the model answered for the certificate. They are not part of the plan's `queries`.
+    """
+
+    bound: float
+    objective: float
+    gap: float
+    relative_gap: float
+    solved: float
+    queries: int
+
+    @classmethod
+    def of(cls, bound: float, objective: float, solved: float, queries: int) -> Certificate:
+        """Make a certificate; a bound that rounding puts above the objective is lowered to it."""
+        gap = max(0.0, objective - bound)
+        share = gap / objective if objective > 0 else 0.0
+        return cls(min(bound, objective), objective, gap, share, min(solved, 1.0), queries)
+
+    def to_text(self, any_options: bool = True) -> str:
+        """Say it in one sentence, for a plan with options or without any."""
+        limit = f"No set of options could cost less than {self.bound:.2f} on average"
+        if any_options:
+            return f"{limit}; this one costs {self.objective:.2f} (gap {self.gap:.2f})."
+        return f"{limit}, where preferences that no option serves count {self.objective:.2f}."
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def no_certificates(index: pd.Index[Any]) -> pd.DataFrame:
+    """Return the table of plans that were not certified; the index is of the people's kind."""
+    columns = {name: np.empty(0, np.int64 if name == "queries" else np.float64) for name in CERTIFICATE}
+    return pd.DataFrame(columns, index=index[:0], copy=False)

@@ -13,12 +13,10 @@ import pandas as pd
 from leastways._messages import listed, nearest, plain
 from leastways._validation import value_or_none
 from leastways.errors import DataError
-from leastways.plans.certificate import CERTIFICATE, Certificate, no_certificates
-from leastways.plans.json_tables import document_from_json, document_to_json, frame_from_json, frame_to_json
 from leastways.plans.notebook import plans_html
-from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
-from leastways.plans.status import STATUSES
-from leastways.plans.wording import changes_of
+from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan, no_certificates
+from leastways.plans.serialize import document_from_json, document_to_json, frame_from_json, frame_to_json
+from leastways.plans.wording import STATUSES, changes_of
 from leastways.schema import Schema
 
 FIGURES = ("probability", "expected_cost", "best_for")  # columns of `options` beside person, option and features

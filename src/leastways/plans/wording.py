@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from leastways._messages import plain
 from leastways._validation import is_missing
 from leastways.schema import Feature, Schema
 from leastways.schema.feature import EXACT
+
+if TYPE_CHECKING:
+    from leastways.plans.plan import NearestMiss, RecoursePlan
 
 
 @dataclass(frozen=True)
@@ -86,3 +91,59 @@ def changes_of(schema: Schema, before: Mapping[str, Any], after: Mapping[str, An
         for f in schema.features
         if differs(f, before[f.name], after[f.name])
     )
+
+
+def plan_text(plan: RecoursePlan) -> str:
+    """Write the plan as a person would want to read it."""
+    lines = [f"Person {plan.person}: {headline(plan)}" + (f"\n  {plan.reason}" if plan.reason else "")]
+    for option in plan.options:
+        best_for = f"cheapest for {option.best_for:.0%} of plausible preferences"
+        if np.isfinite(option.expected_cost):
+            figures = f"{best_for}, expected cost {option.expected_cost:.2f}"
+        else:
+            figures = "open to none of the plausible preferences"
+        lines.append(f"\nOption {option.number}: {figures}")
+        lines.extend(f"  - {change.text}" for change in option.changes)
+        lines.append(f"  then the chance of a yes is {option.probability:.0%}")
+    if plan.options:
+        lines.append(f"\n{closing(plan)}")
+    if plan.nearest_miss is not None:
+        lines.append(f"\n{miss_headline(plan.nearest_miss)}")
+        lines.extend(f"  - {change.text}" for change in plan.nearest_miss.changes)
+    if plan.certificate is not None:
+        lines.append(plan.certificate.to_text(any_options=bool(plan.options)))
+    return "\n".join(lines)
+
+
+def headline(plan: RecoursePlan) -> str:
+    """Say how it stands."""
+    now = "" if np.isnan(plan.probability) else f" (chance of a yes now: {plan.probability:.0%})"
+    return f"{STATUSES[plan.status]}{now}."
+
+
+def closing(plan: RecoursePlan) -> str:
+    """Say for how many of the preferences that the person may have the options are any good."""
+    return (
+        f"At least one option is open to {plan.covered:.0%} of plausible preferences, "
+        f"and cheap (cost below 1) for {plan.satisfied:.0%}."
+    )
+
+
+def miss_headline(miss: NearestMiss) -> str:
+    """Say how close it was, before the list of its changes."""
+    return f"The nearest miss: with these changes the chance is {miss.probability:.0%}."
+
+
+Status = Literal["found", "partial", "none_exists", "none_found", "already_positive", "invalid_input"]
+STATUSES: dict[str, str] = {
+    "found": "at least one option was found",
+    "partial": "options were found, but the search was cut short; the reason says why",
+    "none_exists": "no option exists within what this person may change",
+    "none_found": "no option was found",
+    "already_positive": "the model accepts this person as they are",
+    "invalid_input": "this row cannot be used; the reason says why",
+}
+OUT_OF_TIME = "the time limit ended the search early"
+MODEL_FAILED = "the search stopped early because the model failed"
+CUT_SHORT = (OUT_OF_TIME, MODEL_FAILED)  # how the reason of somebody begins whose search did not come to its end
+NOT_SEARCHED = ("already_positive", "invalid_input")  # nobody looked for options for these people

@@ -23,17 +23,17 @@ from leastways.errors import DataError, ModelError, SettingError
 from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
-from leastways.recourse.beforehand import options_of
-from leastways.recourse.judging import JudgedPeople
-from leastways.recourse.outcome import Figures
-from leastways.recourse.people import People
+from leastways.recourse.applicants import People
+from leastways.recourse.evaluator import JudgedPeople
+from leastways.recourse.preparation import options_of
+from leastways.recourse.results import Figures
 from leastways.recourse.settings import settings_of
 from leastways.schema import Encoded
 from leastways.search import Questions
-from leastways.search.oracle import PEOPLE_TOGETHER, cheapest_states, searches_of
+from leastways.search.exact.best_first import PEOPLE_TOGETHER, cheapest_states, searches_of
 
 if TYPE_CHECKING:
-    from leastways.recourse.facade import Recourse
+    from leastways.recourse.recourse import Recourse
 
 _CHUNK_BYTES = 300 * 2**20
 _SEARCHED = ("found", "partial", "none_found", "none_exists")

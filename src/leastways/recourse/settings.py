@@ -14,7 +14,7 @@ from leastways.schema import Schema
 from leastways.search import Guided, as_searcher
 
 if TYPE_CHECKING:
-    from leastways.recourse.facade import Recourse
+    from leastways.recourse.recourse import Recourse
 
 _CHUNK_BYTES = 100 * 2**20  # small enough to stay in the cache, large enough for few model calls
 _ROWS_TOUCHED = 250  # rows of a person's cost table that a long search looks at

@@ -11,8 +11,7 @@ import pandas as pd
 
 from leastways._messages import plain
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlans
-from leastways.plans.text import miss_headline
-from leastways.plans.wording import change_values, value_text
+from leastways.plans.wording import change_values, miss_headline, value_text
 from leastways.report.totals import percent
 from leastways.schema import Schema
 

@@ -14,8 +14,7 @@ from rich.text import Text
 
 from leastways._messages import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
-from leastways.plans.text import miss_headline
-from leastways.plans.wording import change_values
+from leastways.plans.wording import change_values, miss_headline
 from leastways.report.totals import Judged, Totals, percent
 from leastways.schema import Feature, Schema
 

@@ -1,6 +1,6 @@
 """Features, directions, rules, grids; the one codec between raw frames and integer codes; YAML in and out."""
 
-from leastways.schema.codec import Encoded
+from leastways.schema.encoding import Encoded
 from leastways.schema.feature import Feature
 from leastways.schema.rules import AtMost, Forbidden, IfThen, Linked
 from leastways.schema.schema import Schema

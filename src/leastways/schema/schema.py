@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,12 @@ from numpy.typing import NDArray
 
 from leastways._messages import listed, nearest
 from leastways.errors import DataError, SchemaError
-from leastways.schema import checks, files
-from leastways.schema.codec import Codes, Encoded, decode_column, encode_column, encode_relative
-from leastways.schema.consistency import check_consistent
+from leastways.schema import validation as checks
+from leastways.schema import yaml as files
+from leastways.schema.encoding import Codes, Encoded, decode_column, encode_column, encode_relative
 from leastways.schema.feature import Feature
-from leastways.schema.infer import infer_features
-from leastways.schema.notebook import schema_html
-from leastways.schema.rules import Rule, as_rules
+from leastways.schema.inference import infer_features
+from leastways.schema.rules import Rule, as_rules, check_consistent
 
 
 @dataclass(frozen=True)
@@ -229,3 +229,26 @@ class Schema:
 def _rare_slot(feature: Feature) -> int:
     """Return the slot of a gapless grid that only people beyond its ends need; -1 if there is none."""
     return len(feature.values) if feature.numeric and feature.gapless and not feature.missing else -1
+
+
+_HEADS = ("Feature", "Kind", "May move", "Values")
+_MOVES = {"any": "either way", "up": "only up", "down": "only down", "fixed": "never"}
+
+
+def schema_html(schema: Schema) -> str:
+    """Return the features as a table, and the rules as a list."""
+    rows = [
+        (f.name, f.kind, _MOVES[f.direction], f.allowed_text() + f.limits_text() + f.never_text())
+        for f in schema.features
+    ]
+    head = "".join(f'<th style="text-align: left">{name}</th>' for name in _HEADS)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align: left">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    title = f"{len(schema.features)} features" + (f", target {schema.target!r}" if schema.target else "")
+    rules = "".join(f"<li><code>{escape(str(rule))}</code></li>" for rule in schema.rules)
+    ending = f"<p>Rules:</p><ul>{rules}</ul>" if rules else ""
+    return (
+        f"<div><p><strong>{escape(title)}</strong></p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{ending}</div>"
+    )

@@ -1,22 +1,11 @@
 """Searchers that ask and are told, the budget loop that drives them, and their registry."""
 
-from leastways.search.base import (
-    Account,
-    Background,
-    Chosen,
-    Moves,
-    Preparing,
-    Problem,
-    Questions,
-    Run,
-    Searcher,
-    as_searcher,
-    register_searcher,
-)
 from leastways.search.cols import COLS, PCOLS
-from leastways.search.guided import Guided
+from leastways.search.guided.searcher import Guided
+from leastways.search.local import LocalSearch, RandomSearch
 from leastways.search.loop import SearchResult, run_search
-from leastways.search.sets import LocalSearch, RandomSearch
+from leastways.search.protocol import Account, Background, Chosen, Moves, Preparing, Problem, Questions, Run, Searcher
+from leastways.search.registry import as_searcher, register_searcher
 
 __all__ = [
     "COLS",

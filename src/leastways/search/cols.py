@@ -12,7 +12,8 @@ from leastways._random import stream
 from leastways._validation import check_choice, check_count
 from leastways.kernels.swaps import Walkers, ask_round, tell_round, walker_emc
 from leastways.kernels.tables import top_of
-from leastways.search.base import Chosen, Problem, Proposals, Questions, register_searcher
+from leastways.search.protocol import Chosen, Problem, Proposals, Questions
+from leastways.search.registry import register_searcher
 
 Gain = Literal["exact", "paper"]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
-from leastways.plans.as_dict import plan_as_dict
+from leastways.plans.serialize import plan_as_dict
 from leastways.server.answers import Answer, Issued, JobState, Promised
 from leastways.server.inputs import MAX_REFERENCE, MAX_TEXT
 from leastways.server.wishes_json import preferences_to_json

@@ -12,7 +12,7 @@ import pandas as pd
 from leastways._messages import listed, nearest
 from leastways._validation import is_missing
 from leastways.schema import Feature, Schema
-from leastways.schema.checks import problems_of
+from leastways.schema.validation import problems_of
 from leastways.server.answers import Applicant
 from leastways.server.faults import FieldError, InputRefused
 

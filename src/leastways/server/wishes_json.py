@@ -13,7 +13,7 @@ from leastways._messages import nearest
 from leastways.costs import Preferences
 from leastways.errors import PreferenceError
 from leastways.schema import Schema
-from leastways.schema.conditions import normal, range_of
+from leastways.schema.rules import normal, range_of
 from leastways.server.inputs import is_finite, type_of
 from leastways.server.plan_json import canonical
 

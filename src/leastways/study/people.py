@@ -17,7 +17,7 @@ from leastways.evaluation import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.plans.wording import value_text
 from leastways.schema import Feature, Schema
-from leastways.schema.conditions import range_of, values_of
+from leastways.schema.rules import range_of, values_of
 
 Profiles = SimulatedPeople | Mapping[Any, Preferences] | Preferences | None
 

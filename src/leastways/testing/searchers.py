@@ -16,7 +16,8 @@ from leastways.models import Model, TorchModel, as_model
 from leastways.recourse import Recourse
 from leastways.schema import AtMost, IfThen, Schema
 from leastways.search import Background, Preparing, Problem, Questions, Run, Searcher
-from leastways.search.base import Accounting, made_ready
+from leastways.search.protocol import Accounting
+from leastways.search.registry import made_ready
 
 Method = Searcher | Preparing
 

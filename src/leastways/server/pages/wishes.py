@@ -26,7 +26,7 @@ from leastways._validation import is_missing
 from leastways.costs import Preferences
 from leastways.plans.wording import differs
 from leastways.schema import Feature, Schema
-from leastways.schema.conditions import range_of, values_of
+from leastways.schema.rules import range_of, values_of
 
 EASE = ("very_easy", "easy", "not_said", "hard", "very_hard", "not_at_all")
 NOT_SAID, NOT_AT_ALL = EASE.index("not_said"), EASE.index("not_at_all")

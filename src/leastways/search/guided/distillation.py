@@ -16,7 +16,7 @@ from leastways.costs import CostSamples
 from leastways.kernels.propose import perturb
 from leastways.kernels.shared import SharedNet
 from leastways.kernels.surrogate import log_odds
-from leastways.search.base import Moves, Questions
+from leastways.search.protocol import Moves, Questions
 
 _HIDDEN = 32
 _WIDEST_MOVE = 4  # features changed at most by the moves that are asked about

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastways._messages import listed, nearest, plain
 from leastways._validation import is_real
 from leastways.errors import DataError
-from leastways.schema.codec import category_codes
+from leastways.schema.encoding import category_codes
 from leastways.schema.feature import Feature
 
 _COLUMNS = ["row", "column", "value", "problem"]

@@ -21,7 +21,10 @@ from leastways.errors import DataError, SettingError
 from leastways.models import QueryMeter, as_model
 from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import RecoursePlans
-from leastways.recourse.beforehand import (
+from leastways.recourse.applicants import People
+from leastways.recourse.certify import certify_plans
+from leastways.recourse.evaluator import Judging
+from leastways.recourse.preparation import (
     READ_BY_METHODS,
     Prepared,
     background_of,
@@ -30,17 +33,14 @@ from leastways.recourse.beforehand import (
     tell_of_predict,
     training_print,
 )
-from leastways.recourse.certify import certify_plans
-from leastways.recourse.judging import Judging
-from leastways.recourse.outcome import Outcome, assemble
-from leastways.recourse.people import People
+from leastways.recourse.results import Outcome, assemble
 from leastways.recourse.settings import check_settings, chunk_size, settings_of
-from leastways.recourse.solving import Solving
+from leastways.recourse.solve import Solving
 from leastways.schema import Schema
-from leastways.schema.checks import check_columns
+from leastways.schema.validation import check_columns
 from leastways.search import Guided, Preparing, Searcher, as_searcher
-from leastways.search.base import made_ready
-from leastways.search.distill import Distilled
+from leastways.search.guided.distillation import Distilled
+from leastways.search.registry import made_ready
 
 
 class Recourse(BaseEstimator):  # type: ignore[misc]

@@ -18,12 +18,12 @@ from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.models import Model
 from leastways.models.agreement import comparable, disagreement, needless
 from leastways.plans import RecoursePlans
-from leastways.recourse.judging import Judging
-from leastways.recourse.people import People
+from leastways.recourse.applicants import People
+from leastways.recourse.evaluator import Judging
 from leastways.schema import Encoded, Feature, Schema
-from leastways.schema.codec import category_codes
+from leastways.schema.encoding import category_codes
 from leastways.search import Background, Guided, Preparing, Questions, Searcher
-from leastways.search.distill import Distilled, distill
+from leastways.search.guided.distillation import Distilled, distill
 
 _ROWS = 4000  # training rows that moves are drawn around
 _COMPARED = 256  # training rows on which `predict` is compared with the probability

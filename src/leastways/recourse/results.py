@@ -14,7 +14,7 @@ from leastways.costs import CostSamples
 from leastways.errors import ModelError
 from leastways.kernels.sets import describe_sets
 from leastways.plans import MODEL_FAILED, OUT_OF_TIME, RecoursePlans, no_failed_rows
-from leastways.recourse.people import People
+from leastways.recourse.applicants import People
 from leastways.schema import Schema
 from leastways.search import SearchResult
 

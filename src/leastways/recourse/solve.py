@@ -14,16 +14,16 @@ from leastways._random import keys_of_rows, stream
 from leastways._validation import check_seed
 from leastways.costs import CostSamples
 from leastways.plans import RecoursePlans
-from leastways.recourse.beforehand import first_states
-from leastways.recourse.judging import JudgedPeople, Judging
-from leastways.recourse.outcome import Figures, Outcome
-from leastways.recourse.people import People
+from leastways.recourse.applicants import People
+from leastways.recourse.evaluator import JudgedPeople, Judging
+from leastways.recourse.preparation import first_states
+from leastways.recourse.results import Figures, Outcome
 from leastways.schema import Encoded
 from leastways.search import Problem, Questions, Searcher, run_search
 from leastways.search.loop import steady
 
 if TYPE_CHECKING:
-    from leastways.recourse.facade import Recourse
+    from leastways.recourse.recourse import Recourse
 
 
 @dataclass

@@ -35,8 +35,8 @@ from leastways.kernels.oracle import (
     tell_states,
 )
 from leastways.kernels.rules import RuleTables
-from leastways.search.base import Questions
 from leastways.search.loop import Judge
+from leastways.search.protocol import Questions
 
 MOST_STATES = 8_000_000  # kept in heaps together, about 40 bytes each
 PEOPLE_TOGETHER = 64  # people per run that keep a call to some 260,000 rows

@@ -19,7 +19,8 @@ from leastways.kernels.rest import ask_rest, count_states
 from leastways.kernels.shared import SharedNet, shared_lifts
 from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
 from leastways.kernels.tables import top_of
-from leastways.search.base import Account, Chosen, Problem, Questions, register_searcher
+from leastways.search.protocol import Account, Chosen, Problem, Questions
+from leastways.search.registry import register_searcher
 
 _CALLS = 12  # model calls for an ordinary budget
 _EASING_ROUNDS = 2  # the last ones: they ask whether smaller changes would do

@@ -10,8 +10,7 @@ import yaml
 
 from leastways.errors import SchemaError
 from leastways.io.strict_yaml import yaml_of
-from leastways.schema.feature import Feature
-from leastways.schema.grids import MAX_POINTS, number_grid
+from leastways.schema.feature import MAX_POINTS, Feature, number_grid
 from leastways.schema.rules import Rule, known_keys
 
 VERSION = 1

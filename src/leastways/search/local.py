@@ -20,7 +20,8 @@ from leastways.kernels.sets import (
     keep_valid,
     tell_sets,
 )
-from leastways.search.base import Chosen, Problem, Proposals, Questions, register_searcher
+from leastways.search.protocol import Chosen, Problem, Proposals, Questions
+from leastways.search.registry import register_searcher
 
 Objective = Literal["emc", "sparsity", "proximity", "diversity"]
 _OBJECTIVES = {"emc": EMC, "sparsity": SPARSITY, "proximity": PROXIMITY, "diversity": DIVERSITY}

@@ -14,7 +14,7 @@ from leastways._messages import nearest, plain
 from leastways.costs import Preferences
 from leastways.errors import DataError, PreferenceError
 from leastways.schema import Encoded, Schema
-from leastways.schema.checks import check_columns, describe, problems_of, raise_problems
+from leastways.schema.validation import check_columns, describe, problems_of, raise_problems
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Exact search: permitted states in order of cost, until the model accepts one."""
