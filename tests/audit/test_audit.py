@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import leastways as lw
-from leastways.audit import Audit, audit_plans, curves
-from leastways.audit.compare import Chance, Member, with_verdicts
-from leastways.audit.figures import MEASURES
-from leastways.audit.resample import holm, interval
-from leastways.audit.words import findings
+from leastways.audit import Audit, audit_plans
+from leastways.audit import comparison as curves
+from leastways.audit.comparison import Chance, Member, with_verdicts
+from leastways.audit.measures import MEASURES
+from leastways.audit.statistics import holm, interval
+from leastways.audit.wording import findings
 from leastways.errors import DataError, SettingError
 from leastways.evaluation import disparate_impact_ratio, fraction_satisfied
 from leastways.plans import RecoursePlans

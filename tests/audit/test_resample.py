@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from leastways.audit import resample
-from leastways.audit.compare import Chance, Member, ratio_table
+from leastways.audit import statistics as resample
+from leastways.audit.comparison import Chance, Member, ratio_table
 from leastways.audit.groups import Grouping
-from leastways.audit.resample import (
+from leastways.audit.statistics import (
     Tally,
     _ratio_and_error,
     _with_squares,

@@ -16,7 +16,7 @@ from leastways.audit import Audit, audit_plans
 from leastways.errors import DataError
 from leastways.report import audit_html, write_audit
 from leastways.report.audit_css import AUDIT_SHEET
-from leastways.report.audit_plots import change_map, cost_curves, coverage_bars, draw_audit
+from leastways.report.plots import change_map, cost_curves, coverage_bars, draw_audit
 from tests.audit.made import drawn, oracle, plans, row
 from tests.report.test_html import Page, check_self_contained
 

@@ -13,7 +13,7 @@ import pytest
 
 from leastways.plans import CERTIFICATE
 from leastways.report import Totals, write_report
-from leastways.report.html import report_html
+from leastways.report.pages import report_html
 from tests.report.made_up import JOB, hopeless, mixed, nobody, plans, truth
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}

@@ -18,10 +18,8 @@ from hypothesis.extra import numpy as hnp
 
 from leastways.errors import DataError, MissingExtraError
 from leastways.study import Collected, Study, analyse_study, draw_result, to_markdown
-from leastways.study.analyse import Difference, Share
-from leastways.study.plot import save_plot
-from leastways.study.show import verdict
-from leastways.study.votes import fleiss_kappa, majority_preferred, majority_yes
+from leastways.study.analyse import Difference, Share, fleiss_kappa, majority_preferred, majority_yes
+from leastways.study.show import save_plot, verdict
 
 VOTES = hnp.arrays(np.int64, st.tuples(st.integers(1, 20), st.just(3)), elements=st.integers(0, 4))
 

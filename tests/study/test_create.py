@@ -16,7 +16,7 @@ import pytest
 import leastways as lw
 from leastways.errors import DataError, LeastwaysError, PreferenceError, SettingError
 from leastways.study import Study, create_study
-from leastways.study.items import options_in_words
+from leastways.study.form import options_in_words
 from leastways.study.people import comparable_people, draw_people, wishes_of
 from tests.plans.made import OPTIONS, PEOPLE, SCHEMA, SUMMARY
 from tests.plans.made import plans as made

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leastways.errors import SettingError
-from leastways.study.design import make_design
+from leastways.study.create import make_design
 
 NUMBERS = st.integers(1, 7).flatmap(lambda m: st.tuples(st.just(m), st.integers(1, m)))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binomtest, multinomial, norm
 
-from leastways.study.paired import paired_interval
+from leastways.study.analyse import paired_interval
 
 COUNTS = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60)).filter(any)
 

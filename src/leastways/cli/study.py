@@ -243,8 +243,7 @@ def _show_collected(collected: Collected, paths: tuple[Path, ...], as_json: bool
 def _write_result(result: StudyResult, folder: Path) -> list[Path]:
     from leastways.report import can_draw
     from leastways.study.folder import write_text
-    from leastways.study.plot import save_plot
-    from leastways.study.show import to_markdown
+    from leastways.study.show import save_plot, to_markdown
 
     page = folder / "result.md"
     write_text(page, to_markdown(result))

@@ -1,10 +1,9 @@
 """Plans for readers: tables for a terminal, pictures, and one HTML file that needs nothing else."""
 
-from leastways.report.audit_files import write_audit
-from leastways.report.audit_html import audit_html
-from leastways.report.html import write_report
+from leastways.report.audit_pages import audit_html, write_audit
+from leastways.report.pages import write_report
 from leastways.report.plots import can_draw
-from leastways.report.tables import plan_panel, schema_table, summary_table
+from leastways.report.terminal import plan_panel, schema_table, summary_table
 from leastways.report.totals import Totals
 
 __all__ = [

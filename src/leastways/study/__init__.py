@@ -7,8 +7,7 @@ from leastways.study.analyse import Difference, Share, StudyResult, analyse_stud
 from leastways.study.collect import Collected, collect_answers
 from leastways.study.create import create_study
 from leastways.study.folder import Study
-from leastways.study.plot import draw_result
-from leastways.study.show import to_markdown
+from leastways.study.show import draw_result, to_markdown
 
 __all__ = [
     "Collected",

@@ -1,4 +1,4 @@
-"""What a study says: shares with intervals, agreement, and whether a difference is more than chance."""
+"""Analyse a study: majority votes, shares with intervals, agreement, and tests."""
 
 from __future__ import annotations
 
@@ -9,14 +9,122 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from numpy.typing import NDArray
+from scipy.optimize import bisect
+from scipy.stats import binomtest, norm
 
+from leastways._extras import require
 from leastways._messages import listed
 from leastways.errors import DataError
 from leastways.study.collect import ANSWERS_TABLE, COLUMNS, Collected
 from leastways.study.folder import NO_PREFERENCE, Study
-from leastways.study.paired import paired_interval
-from leastways.study.votes import Votes, fleiss_kappa, majority_preferred, majority_yes
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """How often each answer was given, by item."""
+
+    items: tuple[str, ...]
+    preferred: Counts  # [items, 3] first method, second method, no preference
+    reasonable: Counts  # [2 methods, items, 2] yes, no
+
+    @classmethod
+    def count(cls, study: Study, answers: pd.DataFrame) -> Votes:
+        """Count checked answers."""
+        items = tuple(study.people)
+        choices = (*study.methods, NO_PREFERENCE)
+        chosen = answers[answers["question"] == "preferred"]
+        judged = answers[answers["question"] == "reasonable"]
+        reasonable = [_counts(judged[judged["about"] == method], items, ("yes", "no")) for method in study.methods]
+        return cls(items, _counts(chosen, items, choices), np.stack(reasonable))
+
+
+def _counts(answers: pd.DataFrame, items: tuple[str, ...], values: tuple[str, ...]) -> Counts:
+    """Return how often each value was given to each item, [items, values]."""
+    out = np.zeros((len(items), len(values)), np.int64)
+    rows, columns = (
+        pd.Index(known).get_indexer(pd.Index(answers[name])) for name, known in (("item", items), ("answer", values))
+    )
+    np.add.at(out, (rows, columns), 1)
+    return out
+
+
+def majority_preferred(votes: Counts) -> NDArray[np.int64]:
+    """Return the choice with the most votes, [items]: 0, 1, or 2 for no preference; -1 where nobody voted.
+
+    A tie at the top is no preference, as in the paper: one vote for each of the three is no verdict for anybody.
+    """
+    most = votes.max(axis=1)
+    tied = (votes == most[:, None]).sum(axis=1) > 1
+    verdict = np.where(tied, 2, votes.argmax(axis=1))
+    return np.where(most > 0, verdict, -1).astype(np.int64)
+
+
+def majority_yes(votes: Counts) -> NDArray[np.int64]:
+    """Return 1 where more than half said yes, else 0, and -1 where nobody answered; [..., items]."""
+    yes, total = votes[..., 0], votes.sum(axis=-1)
+    return np.where(total > 0, (2 * yes > total).astype(np.int64), -1)
+
+
+def fleiss_kappa(votes: Counts, per_item: int) -> float:
+    """Return Fleiss' kappa over the items that have all their votes; NaN where it is undefined.
+
+    It is undefined for fewer than two votes an item, and where all votes are the same: chance would agree as well.
+    """
+    full = votes[votes.sum(axis=1) == per_item]
+    if per_item < 2 or (full.sum(axis=0) > 0).sum() < 2:
+        return float("nan")
+    agreement = require("statsmodels.stats.inter_rater", "study", "Fleiss' kappa")
+    return float(agreement.fleiss_kappa(full, method="fleiss"))
+
+
+def paired_interval(for_first: int, for_second: int, of: int, level: float) -> tuple[float, float]:
+    """Return Tango's score interval of the first share less the second.
+
+    It holds every difference that a score test does not reject. The normal approximation around the difference that was
+    seen has no width where all items speak for one method; this one is there what Wilson's interval says of the share.
+
+    Parameters
+    ----------
+    for_first, for_second
+        Items that speak for one method alone.
+    of
+        All items; those that speak for both or for neither count too.
+    level
+        How often it covers the true difference, about.
+
+    References
+    ----------
+    T. Tango, "Equivalence test and confidence interval for the difference in proportions for the paired-sample design",
+    Statistics in Medicine 17 (1998), 891-908.
+    """
+    seen = (for_first - for_second) / of
+    limit = float(norm.ppf(0.5 + level / 2))
+
+    def beyond(difference: float) -> float:
+        return abs(_score(difference, for_first, for_second, of)) - limit
+
+    low = -1.0 if seen == -1 else float(bisect(beyond, -1.0, seen))
+    high = 1.0 if seen == 1 else float(bisect(beyond, seen, 1.0))
+    return low, high
+
+
+def _score(difference: float, for_first: int, for_second: int, of: int) -> float:
+    """Return by how many standard errors the items are off, if this were the true difference."""
+    off = for_first - for_second - of * difference
+    # How probable it then is that an item speaks for the second alone, by maximum likelihood: the larger root of
+    # a x^2 + b x + c.
+    a = 2 * of
+    b = (2 * of - for_first + for_second) * difference - for_first - for_second
+    c = -for_second * difference * (1 - difference)
+    second = (math.sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)
+    variance = of * (2 * second + difference * (1 - difference))
+    if off == 0:
+        return 0.0
+    return off / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, off)
+
 
 LEVEL = 0.95
 

@@ -1,18 +1,95 @@
-"""The form of one annotator: one HTML file with everything in it, that opens from disk and asks no network."""
+"""The form of one annotator: a person's present state and two sets of options, without the methods' names."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from leastways.costs import Preferences
+from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
+from leastways.plans.wording import value_text
 from leastways.report.css import SHEET
+from leastways.schema import Schema
 from leastways.study.form_script import SCRIPT
 from leastways.study.form_style import FORM_SHEET
-from leastways.study.items import Fact, Item, Option
-from leastways.study.people import Wish
+from leastways.study.people import Wish, wishes_of
+
+Option = tuple[str, ...]  # the changes that go together, in words
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A feature as it stands, and whether nobody can change it."""
+
+    wording: str
+    value: str
+    fixed: bool
+
+
+@dataclass(frozen=True)
+class Item:
+    """A person to be judged for: who they are, what they want, and what either method offers them."""
+
+    id: str
+    person: Any
+    profile: Preferences | None
+    facts: tuple[Fact, ...]
+    wishes: tuple[Wish, ...]
+    sets: tuple[tuple[Option, ...], tuple[Option, ...]]  # of the two methods
+
+
+def make_items(
+    plans: tuple[RecoursePlans, RecoursePlans],
+    people: Sequence[Any],
+    profiles: Mapping[Any, Preferences],
+    n_options: int | None,
+) -> tuple[Item, ...]:
+    """Write an item for each person, in this order."""
+    width = len(str(len(people)))
+    return tuple(
+        _item(f"item-{place + 1:0{width}}", (plans[0][label], plans[1][label]), plans[0].schema, profiles, n_options)
+        for place, label in enumerate(people)
+    )
+
+
+def _item(
+    name: str,
+    pair: tuple[RecoursePlan, RecoursePlan],
+    schema: Schema,
+    profiles: Mapping[Any, Preferences],
+    n_options: int | None,
+) -> Item:
+    person, state = pair[0].person, pair[0].state
+    said = profiles.get(person)
+    facts = tuple(Fact(f.wording, value_text(f, state[f.name]), f.direction == "fixed") for f in schema.features)
+    sets = tuple(options_in_words(plan.options[:n_options], schema) for plan in pair)
+    return Item(name, person, said, facts, () if said is None else wishes_of(schema, said), (sets[0], sets[1]))
+
+
+def options_in_words(options: Sequence[RecourseOption], schema: Schema) -> tuple[Option, ...]:
+    """Return options as lists of changes, fewest changes first, then in the schema's order.
+
+    The order follows from the options alone. A method's own order (its favourite first, say) could give it away.
+    """
+    place = {name: f for f, name in enumerate(schema.names)}
+
+    def order(option: RecourseOption) -> tuple[int, list[int], list[str]]:
+        return len(option.changes), [place[c.feature] for c in option.changes], [c.text for c in option.changes]
+
+    return tuple(
+        tuple(_unbroken(c.text, schema.by_name[c.feature].unit) for c in option.changes)
+        for option in sorted(options, key=order)
+    )
+
+
+def _unbroken(text: str, unit: str) -> str:
+    """Tie a unit to its number, so that no line breaks between them."""
+    return re.sub(rf"(?<=\d) (?={re.escape(unit)})", "\N{NO-BREAK SPACE}", text) if unit else text
+
 
 ANSWERS_FORMAT, ANSWERS_VERSION = "leastways study answers", 1
 CHOICES = (("A", "Set A"), ("B", "Set B"), ("none", "No preference"))

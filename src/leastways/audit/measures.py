@@ -1,4 +1,4 @@
-"""The figures of each refused person that an audit compares, each as a pair whose sums a group divides."""
+"""Measures that an audit compares, computed for each refused person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._messages import listed
-from leastways.audit.resample import Floats
+from leastways.audit.statistics import Floats
 from leastways.errors import DataError, SettingError
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import NOT_SEARCHED, RecoursePlans

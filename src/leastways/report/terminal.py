@@ -1,4 +1,7 @@
-"""Tables for a terminal. Whatever comes from data goes in as `Text`, so that no value is taken for markup."""
+"""Tables of plans, totals and schemas for a terminal.
+
+Text from data is passed as `rich.text.Text`, so that no value is read as markup.
+"""
 
 from __future__ import annotations
 
