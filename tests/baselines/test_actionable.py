@@ -22,9 +22,9 @@ from sklearn.svm import LinearSVC
 
 import leastways as lw
 from leastways._random import keys_of_rows
-from leastways.baselines import ActionableRecourse, actionable_run
-from leastways.baselines.local_linear import fit_surrogate
-from leastways.baselines.percentile_shift import PercentileShift
+from leastways.baselines import ActionableRecourse
+from leastways.baselines import actionable_recourse as actionable_run
+from leastways.baselines.actionable_recourse import PercentileShift, fit_surrogate
 from leastways.costs import CostDistribution, CostModel
 from leastways.errors import MissingExtraError, SettingError
 from leastways.kernels.rules import meets_rules

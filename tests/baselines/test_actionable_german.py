@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 import leastways as lw
 from leastways._random import keys_of_rows
 from leastways.baselines import ActionableRecourse
-from leastways.baselines.percentile_shift import TAIL, PercentileShift
+from leastways.baselines.actionable_recourse import TAIL, PercentileShift
 from leastways.costs import CostDistribution, CostModel
 
 pytestmark = [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.baselines.actionable_program import Found, Person, Program
+from leastways.baselines.integer_program import Found, Person, Program
 from leastways.kernels.rules import RuleTables, meets_rules
 from tests.worlds import seeds
 

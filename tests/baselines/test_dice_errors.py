@@ -12,7 +12,7 @@ import pytest
 
 from leastways import Recourse, Schema
 from leastways.baselines import Dice
-from leastways.baselines.dice_person import OnePerson
+from leastways.baselines.dice_threads import OnePerson
 from leastways.search import run_search
 from tests.baselines.dice_worlds import METHODS, ready, torch_model
 from tests.worlds import judge_of, make_problem, make_world

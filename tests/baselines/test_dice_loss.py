@@ -14,7 +14,7 @@ pytest.importorskip("dice_ml")
 from dice_ml.explainer_interfaces.dice_pytorch import DicePyTorch  # noqa: E402
 
 from leastways.baselines.dice_descent import Descent  # noqa: E402
-from leastways.baselines.dice_frames import Layout  # noqa: E402
+from leastways.baselines.dice_tables import Layout  # noqa: E402
 
 # One number from 0 to 10 and one category of three values. In the relaxed rows below, the distance of a number has the
 # weight 2, that of each value of the category the weight 1.
@@ -98,7 +98,7 @@ def test_diversity_is_that_of_dice_ml() -> None:
 
 
 def test_weights_are_those_of_dice_ml() -> None:
-    from leastways.baselines.dice_frames import weights_of
+    from leastways.baselines.dice_tables import weights_of
 
     made = descent()
     rows = np.concatenate([np.array([[0.0, 0.0], [5.0, 1.0], [10.0, 2.0]]), LAYOUT.covering()])
@@ -107,7 +107,7 @@ def test_weights_are_those_of_dice_ml() -> None:
 
 
 def test_numbers_of_any_scale_have_a_weight() -> None:
-    from leastways.baselines.dice_frames import weights_of
+    from leastways.baselines.dice_tables import weights_of
 
     assert weights_of(np.array([[0.0], [10000.0], [40000.0]]), 1)[0] == pytest.approx(1e-4)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from leastways import Preferences
 from leastways.baselines import Face
-from leastways.baselines.face_points import grid_codes
+from leastways.baselines.face import grid_codes
 from leastways.errors import SettingError
 from leastways.recourse import Recourse
 from leastways.schema import Schema

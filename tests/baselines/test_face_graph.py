@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from leastways.baselines.face_graph import PointGraph, build_graph
-from leastways.baselines.face_points import grid_codes
+from leastways.baselines.face import PointGraph, build_graph, grid_codes
 from leastways.schema import Schema
 from tests.baselines import face_twin
 from tests.worlds import World, make_world, seeds

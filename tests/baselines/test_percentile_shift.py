@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from leastways._random import keys_of_rows
-from leastways.baselines.percentile_shift import TAIL, PercentileShift
+from leastways.baselines.actionable_recourse import TAIL, PercentileShift
 from leastways.costs import CostDistribution, CostModel
 from leastways.schema import Schema
 

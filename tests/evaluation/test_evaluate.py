@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leastways import Preferences, Recourse, RecoursePlans, Schema, evaluate, simulate_people
 from leastways.errors import DataError, PreferenceError, SettingError
 from leastways.evaluation import SimulatedPeople, evaluate_people, measures
-from leastways.evaluation.states import as_numbers
+from leastways.evaluation.simulate import as_numbers
 from tests.recourse import bank
 
 TRAIN = pd.DataFrame({"hours": [0, 10], "debt": [0.0, 4.0], "job": ["a", "b"]})

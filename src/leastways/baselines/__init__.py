@@ -3,7 +3,7 @@
 Nothing optional is imported here: dice-ml, torch and highspy load when a method that needs them is prepared.
 """
 
-from leastways.baselines.actionable import ActionableRecourse
+from leastways.baselines.actionable_recourse import ActionableRecourse
 from leastways.baselines.dice import Dice
 from leastways.baselines.face import Face
 

@@ -48,23 +48,24 @@ Random: `sample_size` is at most a quarter of the allowance, so that it comes to
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastways._extras import require
 from leastways._messages import listed
 from leastways._validation import check_choice, check_count
-from leastways.baselines.dice_frames import Layout, weights_of
-from leastways.baselines.dice_gradient import PreparedGradient
-from leastways.baselines.dice_person import Prepared
-from leastways.baselines.dice_run import AskingRun
-from leastways.baselines.dice_talk import OwnStreams
-from leastways.errors import SettingError
-from leastways.models.gradients import RelaxedModel
-from leastways.search import Background, Problem, Searcher, register_searcher
+from leastways.baselines.dice_tables import Answers, Layout, Person, weights_of
+from leastways.baselines.dice_threads import OnePerson, OwnStreams, Prepared, States, Talk, quiet
+from leastways.errors import ModelError, SettingError
+from leastways.models.gradients import GradientMeter, RelaxedModel
+from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher, register_searcher
 from leastways.search.protocol import Run
 
 Method = Literal["gradient", "random", "genetic", "kdtree"]
@@ -179,3 +180,162 @@ register_searcher("dice", Dice)
 register_searcher("dice-random", partial(Dice, method="random"))
 register_searcher("dice-genetic", partial(Dice, method="genetic"))
 register_searcher("dice-kdtree", partial(Dice, method="kdtree"))
+
+
+_TOGETHER = 32  # people whose runs are under way at a time: each holds tables of its own
+
+
+class AskingRun:
+    """dice-ml's runs for a chunk of people."""
+
+    def __init__(self, prepared: Prepared, problem: Problem) -> None:
+        self.problem = problem
+        self._prepared = prepared
+        self._people: list[OnePerson] = []  # those whose run was begun, in order
+        self._left = np.zeros(problem.n_people, np.int64)  # before the last questions
+        self._talks: list[Talk[States, States]] = []
+        weakref.finalize(self, _stop_all, self._talks)  # a search that is dropped half-way leaves no thread
+
+    def ask(self, left: NDArray[np.int64]) -> Questions:
+        """Collect what the runs wait for, beginning others where some have ended."""
+        self._left = left
+        for p, one in enumerate(self._people):
+            if not left[p] and not one.talk.ended:
+                one.talk.stop()
+        waiting = sum(not one.talk.ended for one in self._people)
+        while waiting < _TOGETHER and len(self._people) < self.problem.n_people and not self.problem.out_of_time():
+            one = OnePerson(self._prepared, self.problem, len(self._people))
+            self._talks.append(one.talk)
+            self._people.append(one)
+            one.start(int(left[len(self._people) - 1]))
+            waiting += not one.talk.ended
+        F = self.problem.people.shape[1]
+        people, codes = [np.empty(0, np.int64)], [np.empty((0, F), np.int32)]
+        for p, one in enumerate(self._people):
+            if one.wants is not None:
+                codes.append(one.wants[: left[p]])
+                people.append(np.full(len(codes[-1]), p, np.int64))
+        return Questions(np.concatenate(people), np.concatenate(codes))
+
+    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        """Hand each run its answers, and let it go on to its next question."""
+        places, first, counts = np.unique(questions.people, return_index=True, return_counts=True)
+        for p, a, n in zip(places.tolist(), first.tolist(), counts.tolist(), strict=True):
+            rows = slice(a, a + n)
+            left = int(self._left[p]) - n
+            self._people[p].tell(questions.codes[rows], probability[rows], accepted[rows], left)
+
+    def chosen(self) -> Chosen:
+        """Return each person's options so far."""
+        P, F = self.problem.people.shape
+        out = Chosen.none(P, self.problem.n_options, F)
+        for p, one in enumerate(self._people):
+            states = one.options()
+            out.n[p] = len(states)
+            out.codes[p, : len(states)] = states
+            out.probability[p, : len(states)] = one.answers.probability(states)
+        return out
+
+    def account(self) -> Account:
+        """Say who was cut short and why others have nothing; once the time is up, nobody's run goes on."""
+        P = self.problem.n_people
+        cut, reasons = np.zeros(P, np.bool_), {}
+        late = self.problem.out_of_time()
+        cut[len(self._people) :] = late
+        for p, one in enumerate(self._people):
+            cut[p] = one.out_of_time or (late and not one.talk.ended)
+            if late and not one.talk.ended:
+                one.talk.stop()
+            if one.talk.ended and one.person.varies and not len(one.options()):
+                reasons[p] = f"DICE ({self._prepared.method}) met no permitted state that the model accepts"
+            if one.error is not None:
+                reasons[p] = f"DICE ({self._prepared.method}) ended early, as dice-ml raised {one.error}"
+        return Account(np.zeros(P, np.int64), reasons, cut)
+
+
+def _stop_all(talks: list[Talk[States, States]]) -> None:
+    """End the runs that were left waiting."""
+    for talk in talks:
+        if not talk.ended:
+            talk.stop()
+
+
+@dataclass(frozen=True)
+class PreparedGradient:
+    """What all people share: the model as a function with gradients, and dice-ml's explainer."""
+
+    model: RelaxedModel
+    layout: Layout
+    descent: Any  # a `Descent`, which works for one person at a time
+    weights: NDArray[np.float64]  # [numbers] of the distance, each number's range taken for 1
+    settings: Mapping[str, Any]
+
+    def start(self, problem: Problem) -> Run:
+        """Begin a search for a chunk of people."""
+        return GradientRun(self, problem)
+
+
+class GradientRun:
+    """Descends for one person in each `ask`, and asks about what came of it."""
+
+    def __init__(self, prepared: PreparedGradient, problem: Problem) -> None:
+        P, F = problem.people.shape
+        self.problem, self._prepared = problem, prepared
+        self._descent = copy(prepared.descent)  # it keeps what it works on
+        self._next = 0  # the first person who has not had their turn
+        self._rows = np.zeros(P, np.int64)
+        self._cut_short = np.zeros(P, np.bool_)
+        self._reasons: dict[int, str] = {}
+        self._failed: set[int] = set()  # whose descent an error ended: they may have got less
+        self._chosen = Chosen.none(P, problem.n_options, F)
+
+    def ask(self, left: NDArray[np.int64]) -> Questions:
+        """Descend for the next person who gets something to ask about."""
+        states = self._chosen.codes[0, :0]
+        while not len(states) and self._next < self.problem.n_people and not self.problem.out_of_time():
+            states = self._descend(self._next, int(left[self._next]))
+            self._next += 1
+        return Questions(np.full(len(states), self._next - 1, np.int64), states)
+
+    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        """Keep the accepted options."""
+        p, n = int(questions.people[0]), int(accepted.sum())
+        self._chosen.n[p] = n
+        self._chosen.codes[p, :n] = questions.codes[accepted]
+        self._chosen.probability[p, :n] = probability[accepted]
+        if n and p not in self._failed:
+            del self._reasons[p]
+
+    def chosen(self) -> Chosen:
+        """Return each person's options so far."""
+        return self._chosen.copy()
+
+    def account(self) -> Account:
+        """Return the rows that descents took, and who did not get their turn, or not to its end."""
+        cut = self._cut_short.copy()
+        cut[self._next :] |= self.problem.out_of_time()
+        return Account(self._rows.copy(), dict(self._reasons), cut)
+
+    def _descend(self, p: int, left: int) -> NDArray[np.int32]:
+        """Return states worth asking about for one person; rows for asking are kept back."""
+        problem, prepared = self.problem, self._prepared
+        person = Person(prepared.layout, problem, p)
+        answers = Answers(person, float(problem.present[p]), problem.threshold)
+        k = min(problem.n_options, left // 3)  # a step takes two rows for each option, asking about it one more
+        if not person.varies:
+            return self._chosen.codes[p, :0]
+        self._reasons[p] = "DICE (gradient) came to no permitted state that the model accepts"
+        if not k:
+            return self._chosen.codes[p, :0]
+        meter = GradientMeter(prepared.model, left - k)
+        try:
+            with prepared.model.ready(), quiet():
+                states = self._descent.find(answers, meter, problem, k, int(problem.keys[p]), prepared.settings)
+        except Exception as error:  # the model's or dice-ml's, on this person's rows: the others go on
+            raised = str(error) if isinstance(error, ModelError) else f"dice-ml raised {type(error).__name__}: {error}"
+            self._reasons[p] = f"DICE (gradient) ended early, as {raised}"
+            self._failed.add(p)
+            states = answers.nearest(k, prepared.weights / (prepared.layout.high - prepared.layout.low))
+        self._rows[p] = meter.rows
+        self._cut_short[p] = self.problem.out_of_time()
+        return answers.offered(states)

@@ -17,9 +17,8 @@ import torch
 from dice_ml.explainer_interfaces.dice_pytorch import DicePyTorch
 from numpy.typing import NDArray
 
-from leastways.baselines.dice_answers import Answers
 from leastways.baselines.dice_explainers import FinishedError, TrainingData
-from leastways.baselines.dice_frames import MOST_STEPS, Layout
+from leastways.baselines.dice_tables import MOST_STEPS, Answers, Layout
 from leastways.models.gradients import GradientMeter, RowsSpentError
 from leastways.search import Problem
 

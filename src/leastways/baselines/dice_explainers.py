@@ -20,7 +20,7 @@ from dice_ml.explainer_interfaces.dice_random import DiceRandom
 from dice_ml.model_interfaces.base_model import BaseModel
 from numpy.typing import NDArray
 
-from leastways.baselines.dice_frames import OUTCOME, Layout, label
+from leastways.baselines.dice_tables import OUTCOME, Layout, label
 
 
 class FinishedError(Exception):

@@ -25,20 +25,20 @@ Deviations from the published method:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import dijkstra
+from sklearn.neighbors import NearestNeighbors
 
 from leastways._validation import check_choice, check_count, check_number
-from leastways.baselines.face_graph import PointGraph, build_graph
-from leastways.baselines.face_points import grid_codes, in_grid_of
 from leastways.errors import SettingError
 from leastways.kernels.permitted import permitted_states
-from leastways.schema import Schema
+from leastways.schema import Encoded, Schema
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
 from leastways.search.registry import register_searcher
 
@@ -219,3 +219,283 @@ class FaceRun:
 
 register_searcher("face-knn", Face)
 register_searcher("face-eps", partial(Face, graph="eps"))
+
+
+_DECIMALS = 9  # distances are compared after rounding: the last bits depend on the order of a sum
+LEAST_LENGTH = 1e-9  # no arc is free: a sparse matrix takes a zero for no arc at all
+_BLOCK_CELLS = 4_000_000  # of a distance matrix that is held at a time
+
+
+@dataclass(frozen=True)
+class Space:
+    """What distances need to know of a schema."""
+
+    ordered: NDArray[np.bool_]  # [F] numbers and ordered categories
+    sense: NDArray[np.int8]  # [F] 1: only up, -1: only down, 0: either way
+    fixed: NDArray[np.bool_]  # [F]
+    grids: tuple[NDArray[np.float64], ...]  # each feature's grid on a scale from 0 to 1; places for categories
+
+    @classmethod
+    def of(cls, schema: Schema) -> Space:
+        """Read the scales and directions off a schema."""
+        features = schema.features
+        return cls(
+            ordered=np.array([f.ordered for f in features]),
+            sense=np.array([{"up": 1, "down": -1}.get(f.direction, 0) for f in features], dtype=np.int8),
+            fixed=np.array([f.direction == "fixed" for f in features]),
+            grids=tuple(
+                (f.array - f.array[0]) / (f.range or 1.0)
+                if f.numeric
+                else np.arange(len(f.values)) / (max(len(f.values) - 1, 1) if f.ordered else 1.0)
+                for f in features
+            ),
+        )
+
+    def places(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return where grid codes lie, [R, F]."""
+        return np.stack([grid[codes[:, f]] for f, grid in enumerate(self.grids)], axis=1)
+
+    def distances(self, a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the distances [A, B] of points: per feature, difference over range, or 0 or 1 for categories; summed.
+
+        Infinite where a fixed feature differs. Feature by feature, so that a distance does not depend on how many
+        are computed together.
+        """
+        at, to = self.places(a), self.places(b)
+        out = np.zeros((len(a), len(b)))
+        for f in range(len(self.grids)):
+            if self.ordered[f] and not self.fixed[f]:
+                out += np.abs(at[:, f, None] - to[None, :, f])
+            else:
+                out += np.where(a[:, f, None] != b[None, :, f], np.inf if self.fixed[f] else 1.0, 0.0)
+        return rounded(out)
+
+    def one_way(self, a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether the step from each point of `a` to the same row of `b` goes against no direction; shapes [R, F]."""
+        fine = np.ones(len(a), np.bool_)
+        for f in np.flatnonzero(self.sense):
+            fine &= (b[:, f] >= a[:, f]) if self.sense[f] > 0 else (b[:, f] <= a[:, f])
+        for f in np.flatnonzero(self.fixed):
+            fine &= a[:, f] == b[:, f]
+        return fine
+
+
+def rounded(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round distances so that equal ones are equal however they were summed."""
+    return np.round(distances, _DECIMALS)
+
+
+def grid_codes(schema: Schema, rows: Encoded) -> NDArray[np.int32]:
+    """Return the nearest grid point of every value, [R, F]."""
+    out = rows.codes.copy()
+    for f, feature in enumerate(schema.features):
+        if not feature.open:
+            continue
+        out[rows.missing[:, f], f] = 0  # it has no place, and stays: the first is as good as any
+        at = np.flatnonzero((rows.inserted_at[:, f] >= 0) & ~rows.missing[:, f])
+        if not feature.numeric:
+            continue
+        own, above = rows.own[at, f], np.minimum(rows.inserted_at[at, f], len(feature.array) - 1)
+        below = np.maximum(rows.inserted_at[at, f] - 1, 0)
+        lower = own - feature.array[below] <= feature.array[above] - own
+        out[at, f] = np.where(lower, below, above)
+    return out
+
+
+def in_grid_of(
+    points: NDArray[np.int32],  # [R, F] places in the schema's grid
+    start: NDArray[np.int32],  # [F] the person, in the own grid
+    inserted_at: NDArray[np.int32],  # [F]
+    stands_at: NDArray[np.int32],  # [F] the person, in the schema's grid
+) -> NDArray[np.int32]:
+    """Return points as codes of one person's own grid, [R, F]."""
+    shifted = points + ((inserted_at >= 0) & (points >= inserted_at))
+    return np.where(points == stands_at, start, shifted).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Density:
+    """A kernel density estimate, as a share: 1 where all rows lie, never below what one row gives by itself."""
+
+    space: Space
+    codes: NDArray[np.int32]  # [R, F] points that the estimate sums over
+    weight: NDArray[np.float64]  # [R] their rows, summing to 1
+    bandwidth: float
+    floor: float
+
+    def at(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Estimate the density at some points, [Q]; fixed features of others count as far as any category does."""
+        space = replace(self.space, fixed=np.zeros_like(self.space.fixed))
+        size = max(1, _BLOCK_CELLS // max(1, len(self.codes)))
+        out = np.empty(len(codes))
+        for first in range(0, len(codes), size):
+            part = slice(first, first + size)
+            near = space.distances(codes[part], self.codes)
+            out[part] = (np.exp(-0.5 * (near / self.bandwidth) ** 2) * self.weight).sum(axis=1)
+        return np.clip(out, self.floor, 1.0)
+
+
+_KDE_POINTS = 5_000  # a density estimate needs no more, and costs as many distances per point
+
+
+@dataclass(frozen=True)
+class PointGraph:
+    """Distinct training rows as nodes, permitted steps between neighbours as arcs."""
+
+    space: Space
+    codes: NDArray[np.int32]  # [n, F] places in the schema's grid
+    rows: NDArray[np.int64]  # [n] training rows at each point
+    density: Density
+    dense: NDArray[np.float64]  # [n] density at each point
+    arcs: csr_array  # [n, n] weights
+    most: int  # neighbours that a point looks for
+    radius: float  # how far it looks
+    reach: NDArray[np.float64]  # [n] who is nearer than this is a point's neighbour, as far as `radius` goes
+
+    @property
+    def n_points(self) -> int:
+        """Nodes of the graph."""
+        return len(self.codes)
+
+    def step_costs(
+        self, lengths: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Weigh steps between places of density a and b: length times the mean -log density of the two ends."""
+        return np.maximum(lengths, LEAST_LENGTH) * np.maximum(-0.5 * (np.log(a) + np.log(b)), LEAST_LENGTH)
+
+    def attach(self, people: NDArray[np.int32]) -> csr_array:
+        """Return each person's arcs to points, [P, n], by the rule that made the graph; people as grid codes [P, F]."""
+        lengths = self.space.distances(people, self.codes)
+        at_hand = lengths <= self.radius
+        others = np.where(at_hand & (lengths > 0), lengths, np.inf)
+        nearest = np.argsort(others, axis=1, kind="stable")[:, : self.most]
+        chosen = np.zeros_like(at_hand)
+        np.put_along_axis(chosen, nearest, True, axis=1)
+        chosen |= (lengths < self.reach) | (lengths == 0)
+        person, point = np.nonzero(chosen & at_hand)
+        fine = self.space.one_way(people[person], self.codes[point])
+        person, point = person[fine], point[fine]
+        weights = self.step_costs(lengths[person, point], self.density.at(people)[person], self.dense[point])
+        return csr_array((weights, (person, point)), shape=lengths.shape)
+
+    def walk(
+        self, attached: csr_array, open_to: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the path costs from people to points, [P, n], and each point's predecessor: -9999 for none, n + p
+        for person p. Points that are not `open_to` [n] a person are not walked through.
+        """
+        n, P = self.n_points, attached.shape[0]
+        data = np.concatenate([self.arcs.data, attached.data])
+        to = np.concatenate([self.arcs.indices, attached.indices])
+        if open_to is not None:
+            data = np.where(open_to[to], data, np.inf)
+        first = np.concatenate([self.arcs.indptr, self.arcs.indptr[-1] + attached.indptr[1:]])
+        # short indices: dijkstra of SciPy before 1.15 takes no others
+        whole = csr_array((data, to.astype(np.int32), first.astype(np.int32)), shape=(n + P, n + P))
+        costs, before = dijkstra(whole, directed=True, indices=np.arange(n, n + P), return_predecessors=True)
+        return costs[:, :n], before[:, :n]
+
+
+def build_graph(
+    schema: Schema, rows: Encoded, kind: str, neighbors: int, radius: float | None, max_points: int, seed: int
+) -> PointGraph:
+    """Merge training rows into points and join neighbours.
+
+    In a "knn" graph two points are joined if either is among the `neighbors` nearest of the other. In an "eps" graph
+    they are joined if they are no farther apart than `radius` and either is among the 4 * `neighbors` nearest of the
+    other, which bounds the memory.
+    """
+    space = Space.of(schema)
+    codes, counts, draw = _points(schema, rows, max_points, seed)
+    most = neighbors if kind == "knn" else 4 * neighbors
+    lengths, neighbour = _neighbours(space, codes, most)
+    typical = _typical(lengths, neighbors)
+    if kind == "knn":
+        radius = np.inf
+    elif radius is None:
+        radius = max(typical, 1.0) if (~space.ordered & ~space.fixed).any() else typical
+    density = _density(space, codes, counts, typical, draw)
+    graph = PointGraph(
+        space=space,
+        codes=codes,
+        rows=counts,
+        density=density,
+        dense=density.at(codes),
+        arcs=csr_array((len(codes), len(codes))),
+        most=most,
+        radius=radius,
+        reach=lengths[:, -1] if lengths.shape[1] == most else np.full(len(codes), np.inf),
+    )
+    return _joined(graph, lengths, neighbour)
+
+
+def _density(
+    space: Space,
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    bandwidth: float,
+    draw: np.random.Generator,
+) -> Density:
+    """Estimate the density from all points, or from enough of them."""
+    some = np.arange(len(codes))
+    if len(codes) > _KDE_POINTS:
+        some = np.sort(draw.choice(len(codes), _KDE_POINTS, replace=False))
+    return Density(space, codes[some], counts[some] / counts[some].sum(), bandwidth, 1.0 / counts.sum())
+
+
+def _points(
+    schema: Schema, rows: Encoded, max_points: int, seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], np.random.Generator]:
+    """Merge equal rows; of more than `max_points` take some, as likely as they have rows."""
+    codes, counts = np.unique(grid_codes(schema, rows), axis=0, return_counts=True)
+    draw = np.random.default_rng(seed)
+    if len(codes) > max_points:
+        some = np.sort(draw.choice(len(codes), max_points, replace=False, p=counts / counts.sum()))
+        codes, counts = codes[some], counts[some]
+    return np.ascontiguousarray(codes, dtype=np.int32), counts.astype(np.int64), draw
+
+
+def _typical(lengths: NDArray[np.float64], neighbors: int) -> float:
+    """Return the median distance to a point's `neighbors`-th neighbour, or to its last if it has fewer."""
+    if not lengths.shape[1]:
+        return 1.0
+    known = np.where(np.isfinite(lengths), lengths, -np.inf)[:, :neighbors].max(axis=1)
+    known = known[known > 0]
+    return max(float(np.median(known)), LEAST_LENGTH) if len(known) else 1.0
+
+
+def _neighbours(space: Space, codes: NDArray[np.int32], most: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return distances to the nearest points and which they are, [n, at most `most`]; infinite to other groups.
+
+    Points that differ in a fixed feature can never be joined. A coordinate of their own keeps them farther apart than
+    any that may be, so one search serves all groups.
+    """
+    F = codes.shape[1]
+    most = min(most, len(codes) - 1)
+    if most < 1:
+        return np.zeros((len(codes), 0)), np.zeros((len(codes), 0), np.int64)
+    group = np.unique(codes[:, space.fixed], axis=0, return_inverse=True)[1].ravel()
+    parts: list[Any] = [(group * (F + 1.0))[:, None]]
+    places = space.places(codes)
+    for f in np.flatnonzero(~space.fixed):
+        if space.ordered[f]:
+            parts.append(places[:, f, None])
+        else:  # two categories differ in two of these columns: half a unit in each
+            parts.append(0.5 * (codes[:, f, None] == np.arange(len(space.grids[f]))))
+    search = NearestNeighbors(n_neighbors=most, metric="manhattan", algorithm="kd_tree").fit(np.hstack(parts))
+    lengths, neighbour = search.kneighbors()
+    lengths = np.where(lengths > F + 0.5, np.inf, np.maximum(rounded(lengths), LEAST_LENGTH))
+    return lengths, neighbour.astype(np.int64)
+
+
+def _joined(graph: PointGraph, lengths: NDArray[np.float64], neighbour: NDArray[np.int64]) -> PointGraph:
+    """Join neighbours by weighted arcs, without those that go against a direction."""
+    n = graph.n_points
+    near = (lengths <= graph.radius) & np.isfinite(lengths)
+    found = csr_array((lengths[near], (np.nonzero(near)[0], neighbour[near])), shape=(n, n))
+    both: coo_array = found.maximum(found.T).tocoo()
+    a, b = both.row, both.col
+    fine = graph.space.one_way(graph.codes[a], graph.codes[b])
+    a, b, length = a[fine], b[fine], both.data[fine]
+    arcs = csr_array((graph.step_costs(length, graph.dense[a], graph.dense[b]), (a, b)), shape=(n, n))
+    return replace(graph, arcs=arcs)

@@ -1,7 +1,6 @@
 """Pure functions on plans: satisfaction, coverage, cost, distances; simulated people to judge by."""
 
 from leastways.evaluation.evaluate import evaluate, evaluate_people
-from leastways.evaluation.exact import OracleResult, oracle, oracle_people
 from leastways.evaluation.measures import (
     coverage,
     disparate_impact_ratio,
@@ -12,7 +11,8 @@ from leastways.evaluation.measures import (
     sparsity,
     validity,
 )
-from leastways.evaluation.people import SimulatedPeople, simulate_people
+from leastways.evaluation.oracle import OracleResult, oracle, oracle_people
+from leastways.evaluation.simulate import SimulatedPeople, simulate_people
 
 __all__ = [
     "OracleResult",

@@ -10,8 +10,7 @@ from leastways._validation import check_number
 from leastways.errors import DataError, SettingError
 from leastways.evaluation import measures
 from leastways.evaluation.measures import Numbers
-from leastways.evaluation.people import SimulatedPeople
-from leastways.evaluation.states import as_numbers
+from leastways.evaluation.simulate import SimulatedPeople, as_numbers
 from leastways.plans import NOT_SEARCHED, RecoursePlans
 
 _CELLS = 50_000  # distances in memory at once: few enough to stay in the cache

@@ -15,7 +15,7 @@ from leastways._progress import reporter
 from leastways._validation import check_count, check_number, value_or_none
 from leastways.costs.sampling import StatedCost, stated_costs
 from leastways.errors import DataError, SettingError
-from leastways.evaluation.people import SimulatedPeople
+from leastways.evaluation.simulate import SimulatedPeople
 from leastways.models import QueryMeter, as_model
 from leastways.models.labels_seen import check_labels_seen
 from leastways.plans import Change

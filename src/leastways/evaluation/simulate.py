@@ -16,11 +16,11 @@ from leastways._random import keys_of_labels, stream
 from leastways._validation import check_seed, value_or_none
 from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences
 from leastways.errors import DataError, SettingError
-from leastways.evaluation.states import as_numbers
 from leastways.kernels.tables import charged_many
 from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import by_place
 from leastways.schema import Encoded, Schema
+from leastways.schema.encoding import category_codes
 from leastways.schema.validation import check_columns
 
 
@@ -153,3 +153,16 @@ def simulate_people(
         said.check_person(schema, {name: people[name].iloc[place] for name in said.costs})
     told = tuple(given.get(place) for place in range(len(people)))
     return SimulatedPeople(schema, encoded, model.sample(encoded, keys, 1, told), told=told)
+
+
+def as_numbers(schema: Schema, frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Return states as numbers, [rows, F]: numbers as they are, places for categories (-1: unknown)."""
+    columns = []
+    for feature in schema.features:
+        column = frame[feature.name]
+        if feature.numeric:
+            numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+            columns.append(feature.as_held(numbers))
+        else:
+            columns.append(category_codes(feature, column).astype(np.float64))
+    return np.stack(columns, axis=1)

@@ -1,13 +1,4 @@
-"""The integer program of Actionable Recourse for one person: the cheapest grid move that a linear score accepts.
-
-One binary variable per (feature, other value): at most one of a feature's is 1, all 0 means it stays. The score has to
-rise by `need`; rules are rows too.
-
-For one option after another, each with another set of features, the published package adds a row that excludes the set
-just found. Those rows leave the solver's bounds far apart; here the sets that remain are split into cells instead
-(Lawler 1972): in each, some features must move and some must not, and no set is in two cells. The cell with the least
-bound is solved next, by HiGHS, and nothing else. The options are the same.
-"""
+"""The integer program of Actionable Recourse for one person: the cheapest grid move that a linear score accepts."""
 
 from __future__ import annotations
 
@@ -15,12 +6,12 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.baselines.highs import minimise
+from leastways._extras import require
 from leastways.kernels.rules import RuleTables, meets_rules
 
 Floats = NDArray[np.float64]
@@ -209,3 +200,53 @@ def _rule_rows(person: Person, m: Moves) -> Iterator[tuple[Floats, float]]:
         has = np.where(m.feature == b, np.sign(at_least) * (levels[m.slot] - levels[own[b]]), 0.0)
         slack = max(0.0, -float(has.min(initial=0.0)))  # what b may lose as long as a does not demand anything
         yield has - demand - slack * (moved > 0.0), -slack - 1e-9
+
+
+_SETTINGS = {
+    "output_flag": False,
+    "parallel": "off",
+    "mip_rel_gap": 0.0,  # to the optimum, not near it
+    # What follows pays on large programs only.
+    "presolve": "off",
+    "mip_detect_symmetry": False,
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+
+
+class Solution(NamedTuple):
+    """How it ended, and which variables are 1 in the optimum."""
+
+    status: Literal["optimal", "none", "time"]
+    ones: NDArray[np.intp]
+
+
+def load_highs() -> Any:
+    """Import the solver, or say how to install it."""
+    return require("highspy", "baselines", "Actionable Recourse (method='ar')")
+
+
+def minimise(cost: Floats, rows: Floats, low: Floats, high: Floats, seconds: float) -> Solution:
+    """Minimise `cost` [n] over binary variables of which `rows` [m, n] lie between `low` and `high` [m]."""
+    highspy = load_highs()
+    n, m = len(cost), len(rows)
+    solver = highspy.Highs()
+    for name, value in _SETTINGS.items():
+        solver.setOptionValue(name, value)
+    solver.setOptionValue("time_limit", float(seconds))
+    columns = np.arange(n, dtype=np.int32)
+    solver.addVars(n, np.zeros(n), np.ones(n))
+    solver.changeColsCost(n, columns, cost)
+    solver.changeColsIntegrality(n, columns, np.ones(n, np.uint8))
+    row, column = np.nonzero(rows)
+    starts = np.searchsorted(row, np.arange(m)).astype(np.int32)
+    solver.addRows(m, low, high, len(row), starts, column.astype(np.int32), rows[row, column])
+    solver.run()
+    ended = solver.getModelStatus()
+    if ended == highspy.HighsModelStatus.kOptimal:
+        return Solution("optimal", np.flatnonzero(np.array(solver.getSolution().col_value) > 0.5))
+    nothing = np.empty(0, np.intp)
+    return Solution("none" if ended == highspy.HighsModelStatus.kInfeasible else "time", nothing)
