@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.batch import PopulationResult, recommend_files
+from leastways.batch import BatchResult, recommend_files
 from leastways.batch.manifest import read_manifest
 from tests.recourse.bank import chance, recourse, table
 
@@ -75,7 +75,7 @@ def write(path: Path, frame: pd.DataFrame | None = None, rows: int = 10) -> Path
     return path
 
 
-def run(rec: lw.Recourse, source: Path, out: Path, **settings: Any) -> PopulationResult:
+def run(rec: lw.Recourse, source: Path, out: Path, **settings: Any) -> BatchResult:
     """Run in threads of this process unless told otherwise: quick to start."""
     threads = None if settings.keys() & {"executor", "cluster", "workers"} else ThreadPoolExecutor(2)
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leastways.batch.prints import made_with
+from leastways.batch.manifest import made_with
 from leastways.errors import SettingError
 from tests.batch.crowd import Misbehaving, events, everybody_once, fitted, prints, run
 from tests.batch.test_faults import until

@@ -205,8 +205,8 @@ def test_a_model_that_hangs_before_the_first_chunk(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No chunk is at fault, and nobody would notice: the processes get so long to get ready, and then the run stops."""
-    monkeypatch.setattr("leastways.batch.crews._START_SECONDS", 0.5)
-    monkeypatch.setattr("leastways.batch.crews._STARTS", 1)
+    monkeypatch.setattr("leastways.batch.executors._START_SECONDS", 0.5)
+    monkeypatch.setattr("leastways.batch.executors._STARTS", 1)
     with pytest.raises(SettingError, match="did not get ready"):
         run(fitted(Homebody(os.getpid(), 600)), source, tmp_path / "out", workers=1, time_limit=0.5)
 

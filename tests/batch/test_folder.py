@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 import leastways as lw
-from leastways.batch import folder, read_plans
-from leastways.batch.folder import RunFolder
-from leastways.batch.manifest import nothing_done, people_done, read_manifest
+from leastways.batch import manifest as folder
+from leastways.batch import read_plans
+from leastways.batch.manifest import RunFolder, nothing_done, people_done, read_manifest
 from leastways.errors import DataError, SettingError
 from tests.batch.crowd import cut_short, everybody_once, fitted, people, prints, run, tables, write
 from tests.recourse.bank import SCHEMA, TRAIN, chance

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 import leastways as lw
 from leastways._fingerprint import setting_text, value_print
 from leastways.batch import driver, read_plans, worker
-from leastways.batch.crews import Threads
+from leastways.batch.deduplication import _KEYS, _hashes
 from leastways.batch.driver import Driver
-from leastways.batch.folder import RunFolder
-from leastways.batch.kinds import _KEYS, _hashes
-from leastways.batch.manifest import read_manifest
+from leastways.batch.executors import Threads
+from leastways.batch.manifest import RunFolder, read_manifest
 from leastways.errors import SettingError
 from leastways.recourse.settings import settings_of
 from tests.batch.crowd import QUICK, cut_short, events, everybody_once, fitted, people, prints, run, tables, write
@@ -97,7 +96,7 @@ def test_a_model_that_cannot_be_pickled_runs_in_threads(source: Path, unbroken: 
 
 
 def test_functions_of_a_notebook_can_be_sent(source: Path, tmp_path: Path) -> None:
-    from leastways.batch.crews import pickled
+    from leastways.batch.executors import pickled
 
     assert pickled(fitted(lambda frame: chance(frame))) is not None
 
@@ -194,8 +193,7 @@ def test_kinds_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_kinds_do_not_depend_on_how_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One value that cannot be read changes the type of all that are read with it: of a block here, of a part there."""
-    for room in ("csv_files", "parquet_files"):
-        monkeypatch.setattr(f"leastways.batch.{room}.BATCH", 6)
+    monkeypatch.setattr("leastways.batch.sources.BATCH", 6)
     crowd = people().iloc[[0, 1, 2] * 10].set_axis([f"q{i}" for i in range(30)], axis=0).astype({"age": object})
     crowd.loc["q20", "age"] = "old"
     crowd.loc["q21", "age"] = 2**60
@@ -212,7 +210,7 @@ def test_kinds_with_a_large_number_here_and_a_gap_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """A column of whole numbers is one of floats beside a gap, and no float holds the digits of a large number."""
-    monkeypatch.setattr(f"leastways.batch.{kind}_files.BATCH", 6)
+    monkeypatch.setattr("leastways.batch.sources.BATCH", 6)
     crowd = people().iloc[[0, 1, 2] * 10].set_axis([f"q{i}" for i in range(30)], axis=0).astype({"age": "Int64"})
     crowd.loc["q3", "age"] = crowd.loc["q21", "age"] = 2**53 + 1
     crowd.loc["q4", "age"] = 2**53

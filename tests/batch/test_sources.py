@@ -123,8 +123,7 @@ def read(path: Path, index: str | None = None, size: int = 1000, done: tuple[int
 def test_parts_that_are_done_are_not_read(
     tmp_path: Path, kind: str, done: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for room in ("parquet_files", "csv_files"):
-        monkeypatch.setattr(f"leastways.batch.{room}.BATCH", 6)
+    monkeypatch.setattr("leastways.batch.sources.BATCH", 6)
     crowd = people()
     path = tmp_path / f"people.{kind}"
     write(path, crowd, rows=7) if kind == "parquet" else crowd.to_csv(path)
@@ -377,6 +376,6 @@ def test_a_file_that_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         path.write_text("")
         return iter(())
 
-    monkeypatch.setattr("leastways.batch.csv_files.CsvFile.blocks", cut_off)
+    monkeypatch.setattr("leastways.batch.sources.CsvFile.blocks", cut_off)
     with pytest.raises(DataError, match="was changed while"):
         list(parts)

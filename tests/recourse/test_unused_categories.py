@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from leastways.batch.tables import grid_rows
+from leastways.batch.parts import grid_rows
 from leastways.errors import SchemaError
 from leastways.evaluation import oracle
 from leastways.models import TorchModel

@@ -1,19 +1,23 @@
-"""A Dask cluster as a crew: Dask schedules, moves and retries; here is only what it leaves to its clients."""
+"""Run chunks on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import itertools
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any
 
-from leastways._extras import require
-from leastways.batch.crews import NewWorkerError, WorkerLostError, cannot_load, taken
-from leastways.batch.prints import made_with
-from leastways.batch.tables import Solved
-from leastways.batch.worker import Chunk, NotToldError
+from distributed import Client, KilledWorker, get_worker
+from distributed.comm.addressing import get_address_host_port, normalize_address
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from leastways.batch.executors import NewWorkerError, WorkerLostError, cannot_load, taken
+from leastways.batch.manifest import made_with
+from leastways.batch.parts import Solved
+from leastways.batch.worker import Chunk, NotPreparedError, tell, warm_up, work
 from leastways.errors import SettingError
 
 _PATIENCE = 600.0  # seconds that a scheduler, or its last worker, may be away
@@ -25,7 +29,6 @@ class DaskCluster:
     """The workers of a Dask scheduler."""
 
     def __init__(self, address: str, key: str, blob: bytes, patience: float = _PATIENCE) -> None:
-        self._dask = require("distributed", "cluster", "A Dask cluster")
         self._address = address
         self._told = (key, blob)
         self._patience = patience
@@ -64,7 +67,6 @@ class DaskCluster:
         return future
 
     def _submit(self, chunk: Chunk, name: str) -> Future[Solved]:
-        from leastways.batch.dask_plugin import work_and_say
 
         future: Future[Solved] = self._executor.submit(
             work_and_say, self._told[0], chunk, self._plugin_name, name, key=name
@@ -80,9 +82,9 @@ class DaskCluster:
         self._begun.pop(self._held.pop(future), None)
         try:
             return taken(future)
-        except self._dask.KilledWorker as error:
+        except KilledWorker as error:
             raise WorkerLostError("several Dask workers died on it") from error
-        except NotToldError as error:
+        except NotPreparedError as error:
             self._tell()
             raise NewWorkerError("the worker is new") from error
         except CancelledError as error:
@@ -127,7 +129,7 @@ class DaskCluster:
             self._client.close()
         while True:
             try:
-                self._client = self._dask.Client(self._address, timeout=_TIMEOUT, set_as_default=False)
+                self._client = Client(self._address, timeout=_TIMEOUT, set_as_default=False)  # type: ignore[no-untyped-call]
                 break
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > deadline:
@@ -141,7 +143,6 @@ class DaskCluster:
 
     def _tell(self) -> None:
         """Tell all workers, and those to come, how to search: once each."""
-        from leastways.batch.dask_plugin import Instructions
 
         self._client.subscribe_topic(self._plugin_name, self._note_begun)
         try:
@@ -157,11 +158,40 @@ class DaskCluster:
 
 def _check_address(address: str) -> None:
     """Raise where Dask would not even try to connect; its client would say so late, and with a traceback beside it."""
-    from distributed.comm.addressing import get_address_host_port, normalize_address
-
     try:
         get_address_host_port(normalize_address(address))
     except ValueError as error:
         raise SettingError(
             f"{address!r} is no address of a Dask scheduler ({error}); one is like 'tcp://scheduler:8786'."
         ) from error
+
+
+class Instructions(WorkerPlugin):
+    """How to search: sent to each worker once, also to those that join later."""
+
+    def __init__(self, key: str, blob: bytes, packages: Mapping[str, str]) -> None:
+        self.key = key
+        self.blob = blob
+        self.packages = dict(packages)  # of the driver
+
+    def setup(self, worker: Any) -> None:
+        """Load the model, where that means the same as for the driver: who solves what must change no result."""
+        mine = made_with()
+        found = [
+            f"{name} {mine.get(name)}, not {theirs}"
+            for name, theirs in self.packages.items()
+            if mine.get(name) != theirs
+        ]
+        if found:
+            raise SettingError(
+                f"the Dask worker at {worker.address!r} has other packages than the driver: {'; '.join(found)}. "
+                "Install the same on all machines."
+            )
+        tell(self.key, self.blob)
+
+
+def work_and_say(key: str, chunk: Chunk, topic: str, name: str) -> Solved:
+    """Solve a chunk in a Dask worker, and say when it was begun: Dask itself tells no client."""
+    warm_up(key)
+    get_worker().log_event(topic, name)
+    return work(key, chunk)

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 
-from leastways.batch.crews import Crew, NewWorkerError, WorkerLostError
-from leastways.batch.parts import Part
-from leastways.batch.tables import Solved, unusable_person
+from leastways.batch.executors import ChunkExecutor, NewWorkerError, WorkerLostError
+from leastways.batch.parts import Part, Solved, unusable_person
 from leastways.batch.worker import Chunk
 from leastways.costs import Preferences
 from leastways.errors import LeastwaysError, ModelError, SearcherError
@@ -69,7 +68,7 @@ class Settings:
 class Driver:
     """Works through parts with a crew."""
 
-    crew: Crew
+    crew: ChunkExecutor
     settings: Settings
     finished: Callable[[Part], None]  # takes a part that is solved
     advanced: Callable[[Solved], None]  # takes what came of some people

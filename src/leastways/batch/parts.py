@@ -1,27 +1,175 @@
-"""Parts: fixed stretches of the input, each read, solved in chunks of any size, put together, and written as one.
-
-Where a part begins and ends depends on the input and one setting alone. So do the units within it, which are what a
-worker searches for in one call. How many units go into a chunk, who solves it and when, shows nowhere in the result.
-"""
+"""Cut the input into parts and assemble each part's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._messages import listed
-from leastways.batch.sources import Block, People
-from leastways.batch.tables import PERSON, PLACE, ROW, Solved, arrow, options_of, unusable_person
-from leastways.batch.worker import joined
+from leastways.batch.sources import Block, People, arrow
 from leastways.costs import Preferences
-from leastways.errors import PreferenceError
-from leastways.schema import Schema
+from leastways.errors import PreferenceError, SchemaError
+from leastways.models.columns import to_offered
+from leastways.plans import CUT_SHORT, FIGURES, NOT_SEARCHED, STATUSES, SUMMARY, RecoursePlans
+from leastways.report.totals import Totals
+from leastways.schema import Feature, Schema
+from leastways.schema.encoding import category_codes
 from leastways.schema.feature import EXACT
+from leastways.schema.validation import not_numbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+ROW, PERSON = "row", "person"
+PLACE = ROW  # while tables are put together: of a person among those at hand. No feature can have this name
+_WHOLE = ("n_options", "queries", "option")
+_TEXT = ("status", "reason")
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a worker hands back: tables of people in the order they came in, without who they are."""
+
+    people: Any  # a row each: the summary of a plan, then the features as they are
+    options: Any  # place of the person among these people, option, features as they would be, figures
+    good: int  # people whom the model answered for throughout; rows that could not be used are none of them
+    failed: int  # people on whom the model failed, at once or during the search
+    seconds: float  # in the worker
+    searching: float  # of them within `Recourse.recommend`
+
+
+def check_names(schema: Schema) -> None:
+    """Raise where a feature has the name of a column that is written beside the features."""
+    if ROW in schema.names:
+        raise SchemaError(f"a feature is called {ROW!r}, which is where the place of a person is written; rename it.")
+
+
+def summary_schema(schema: Schema) -> pa.Schema:
+    """Return the types of the table of people, less `row` and `person`."""
+    pa = arrow()
+    own = [pa.field(name, _type_of(pa, name)) for name in SUMMARY]
+    return pa.schema(own + [pa.field(f.name, feature_type(f)) for f in schema.features])
+
+
+def options_schema(schema: Schema) -> pa.Schema:
+    """Return the types of the table of options, with the place of a person where `row` and `person` will be."""
+    pa = arrow()
+    heads = [pa.field(PLACE, pa.int64()), pa.field("option", pa.int64())]
+    features = [pa.field(f.name, feature_type(f)) for f in schema.features]
+    return pa.schema(heads + features + [pa.field(name, pa.float64()) for name in FIGURES])
+
+
+def feature_type(feature: Feature) -> Any:
+    """Return the type in which a feature is written."""
+    pa = arrow()
+    if feature.numeric:
+        if feature.number_dtype is not None:
+            return pa.from_numpy_dtype(feature.number_dtype)
+        return pa.int64() if feature.whole else pa.float64()
+    kinds = {type(value) for value in feature.values}
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {int}:
+        return pa.int64()
+    return pa.float64() if kinds <= {int, float} else pa.string()
+
+
+def grid_rows(schema: Schema, n: int) -> pd.DataFrame:
+    """Return people who do not exist: rows of values drawn from the grids, always the same."""
+    draw = np.random.default_rng(0)
+    codes = np.stack([draw.integers(0, len(f.values), n) for f in schema.features], axis=1)
+    return schema.decode(to_offered(schema, codes.astype(np.int32)))  # a model may refuse values that nobody is led to
+
+
+def people_table(plans: RecoursePlans) -> pa.Table:
+    """Return the people of some plans: what came of them, and their features as far as the schema knows the values."""
+    pa = arrow()
+    form = summary_schema(plans.schema)
+    columns = [_plain_array(plans.summary[name], form.field(name).type) for name in SUMMARY]
+    columns += [_as_they_are(feature, plans.people[feature.name]) for feature in plans.schema.features]
+    return pa.table(columns, schema=form)
+
+
+def options_table(plans: RecoursePlans) -> pa.Table:
+    """Return the options of some plans, a person named by their place among the people."""
+    pa = arrow()
+    form = options_schema(plans.schema)
+    places = plans.people.index.get_indexer(pd.Index(plans.options["person"])).astype(np.int64)
+    columns = [pa.array(places), pa.array(plans.options["option"].to_numpy(np.int64))]
+    columns += [_option_column(feature, plans.options[feature.name]) for feature in plans.schema.features]
+    columns += [pa.array(plans.options[name].to_numpy(np.float64)) for name in FIGURES]
+    return pa.table(columns, schema=form)
+
+
+def options_of(options: Any, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
+    """Return the options of people by their places, in that order: whose each is, counted from 0, and the rows."""
+    whose = options[PLACE].to_numpy()
+    begin, end = np.searchsorted(whose, places), np.searchsorted(whose, places, side="right")
+    count = end - begin
+    person = np.repeat(np.arange(len(places)), count)
+    within = np.arange(len(person)) - np.repeat(np.cumsum(count) - count, count)
+    return person, options.take(arrow().array(begin[person] + within))
+
+
+def unusable_person(schema: Schema, reason: str, frame: pd.DataFrame | None = None) -> Solved:
+    """Return somebody for whom nothing could be found, and why; `frame` is their row, where it can be read."""
+    pa = arrow()
+    known = {"status": "invalid_input", "n_options": 0, "queries": 0, "reason": reason}
+    form = summary_schema(schema)
+    columns = [pa.array([known.get(name, np.nan)], form.field(name).type) for name in SUMMARY]
+    for feature in schema.features:
+        kind = feature_type(feature)
+        columns.append(pa.nulls(1, kind) if frame is None else _as_they_are(feature, frame[feature.name]))
+    return Solved(pa.table(columns, schema=form), options_schema(schema).empty_table(), 0, 0, 0.0, 0.0)
+
+
+def _type_of(pa: Any, name: str) -> Any:
+    return pa.int64() if name in _WHOLE else pa.string() if name in _TEXT else pa.float64()
+
+
+def _plain_array(column: pd.Series[Any], kind: Any) -> Any:
+    pa = arrow()
+    if pa.types.is_string(kind):
+        return pa.array(column.tolist(), kind)
+    return pa.array(column.to_numpy(), kind)  # NaN stays NaN
+
+
+def _as_they_are(feature: Feature, column: pd.Series[Any]) -> Any:
+    """Return values, null where one is missing; also where the column cannot hold it, and then the reason names it."""
+    pa = arrow()
+    kind = feature_type(feature)
+    if not feature.numeric:
+        return _categories(feature, category_codes(feature, column), kind)
+    x = np.full(len(column), np.nan)
+    usable = ~(column.isna().to_numpy() | not_numbers(column))
+    x[usable] = column.to_numpy(dtype=object)[usable].astype(np.float64)
+    kept = ~np.isnan(x)
+    if pa.types.is_integer(kind):
+        ends = np.iinfo(kind.to_pandas_dtype())
+        kept &= (x == np.round(x)) & (x >= ends.min) & (x < float(ends.max))
+    if kept.all():
+        return pa.array(x).cast(kind, safe=False)
+    return pa.array(np.where(kept, x, 0.0), mask=~kept).cast(kind, safe=False)
+
+
+def _option_column(feature: Feature, column: pd.Series[Any]) -> Any:
+    pa = arrow()
+    kind = feature_type(feature)
+    if not feature.numeric or feature.missing:
+        return _as_they_are(feature, column)
+    return pa.array(column.to_numpy(dtype=np.float64)).cast(kind, safe=False)
+
+
+def _categories(feature: Feature, codes: NDArray[np.int32], kind: Any) -> Any:
+    pa = arrow()
+    values = [str(v) if pa.types.is_string(kind) else v for v in feature.values]
+    return pa.array(values, kind).take(pa.array(codes, mask=codes < 0))
 
 
 @dataclass
@@ -190,3 +338,81 @@ def _headed(table: Any, heads: Sequence[tuple[str, Any]]) -> Any:
     for name, column in reversed(heads):
         table = table.add_column(0, name, column)
     return table.combine_chunks()
+
+
+_SUMS = (
+    *("people", "in_need", "with_options", "options", "covered", "satisfied", "cost", "served"),
+    *("queries", "solved", "cut_short"),
+)
+
+
+def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
+    """Return the sums of a part's table of people.
+
+    `solved` of its rows were searched for, with so many `queries`; the others are like them.
+    """
+    import pyarrow.compute as pc
+
+    status = people["status"].to_numpy(zero_copy_only=False)
+    need = ~np.isin(status.astype(str), NOT_SEARCHED)
+    n_options, emc = people["n_options"].to_numpy(), people["emc"].to_numpy()
+    served = need & ~np.isnan(emc)
+    counts = {name: int((status == name).sum()) for name in STATUSES}
+    return {
+        "people": len(status),
+        "in_need": int(need.sum()),
+        "with_options": int((n_options > 0).sum()),
+        "options": int(n_options[need].sum()),
+        "covered": float(people["covered"].to_numpy()[need].sum()),
+        "satisfied": float(people["satisfied"].to_numpy()[need].sum()),
+        "cost": float(emc[served].sum()),
+        "served": int(served.sum()),
+        "queries": queries,
+        "solved": solved,
+        "cut_short": sum(pc.starts_with(people["reason"], cause).to_numpy().sum().item() for cause in CUT_SHORT),
+        "statuses": {name: n for name, n in counts.items() if n},
+    }
+
+
+def are_sums(said: Any) -> bool:
+    """Whether this is what `sums_of` returns, as far as names tell."""
+    return isinstance(said, Mapping) and said.keys() >= {*_SUMS, "statuses"}
+
+
+def added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up sums, in the order of the parts: the last bit of a sum depends on it."""
+    total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    statuses = dict.fromkeys(STATUSES, 0)
+    for sums in parts:
+        for name in _SUMS:
+            total[name] += sums[name]
+        for name, n in sums["statuses"].items():
+            statuses[name] += n
+    return {**total, "statuses": {name: n for name, n in statuses.items() if n}}
+
+
+def totals_of(sums: Mapping[str, Any]) -> Totals:
+    """Return the figures that every report shows."""
+    need, served = sums["in_need"], sums["served"]
+    return Totals(
+        people=sums["people"],
+        in_need=need,
+        with_options=sums["with_options"],
+        statuses=dict(sums["statuses"]),
+        options=sums["options"] / need if need else float("nan"),
+        covered=sums["covered"] / need if need else float("nan"),
+        satisfied=sums["satisfied"] / need if need else float("nan"),
+        cost=sums["cost"] / served if served else float("nan"),
+        queries=sums["queries"],
+    )
+
+
+def joined(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Put the tables of several groups of people one after the other."""
+    pa = arrow()
+    shifted, before = [], 0
+    for people, options in tables:
+        places = options[PLACE].to_numpy() + before
+        shifted.append(options.set_column(0, options.schema.field(0), pa.array(places)))
+        before += len(people)
+    return pa.concat_tables([people for people, _ in tables]), pa.concat_tables(shifted)

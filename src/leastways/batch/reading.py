@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from leastways._messages import listed
 from leastways._validation import check_choice, check_count, check_seed
 from leastways.batch.manifest import whole_manifest
-from leastways.batch.tables import PERSON, ROW, arrow
+from leastways.batch.parts import PERSON, ROW
+from leastways.batch.sources import arrow
 from leastways.errors import DataError, SettingError
 from leastways.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
 from leastways.schema import Feature, Schema

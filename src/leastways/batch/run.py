@@ -1,8 +1,9 @@
-"""Options for all people of a file or a folder, written to a folder: the one function that a user calls."""
+"""Find options for all people of a file or a folder and write them to a run folder."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import time
@@ -10,26 +11,33 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from leastways._extras import require
 from leastways._validation import check_count, check_number
-from leastways.batch.crews import Crew, Given, Processes, Threads, pickled
+from leastways.batch.deduplication import DuplicateGroups, GroupResults
 from leastways.batch.driver import Driver, Settings
-from leastways.batch.folder import RunFolder
-from leastways.batch.kinds import Answers, Kinds
-from leastways.batch.log import Log, Progress, Watch
-from leastways.batch.manifest import KINDS, LOG, RUN
-from leastways.batch.parts import Part, assembled, check_labels, parts_of
-from leastways.batch.prints import config_of
-from leastways.batch.sources import PASSED_OVER, People, Source, survey
-from leastways.batch.tables import Solved, arrow, check_names
-from leastways.batch.totals import added, sums_of, totals_of
+from leastways.batch.executors import ChunkExecutor, GivenExecutor, Processes, Threads, pickled
+from leastways.batch.manifest import DUPLICATES, LOG, RUN, RunFolder, config_of
+from leastways.batch.parts import (
+    Part,
+    Solved,
+    added,
+    assembled,
+    check_labels,
+    check_names,
+    parts_of,
+    sums_of,
+    totals_of,
+)
+from leastways.batch.sources import PASSED_OVER, People, Source, arrow, survey
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.io.files import check_folder
@@ -43,7 +51,7 @@ _UNITS = 32  # that a small population is cut into at least, so that several wor
 
 
 @dataclass(frozen=True)
-class PopulationResult:
+class BatchResult:
     """What came of a run.
 
     Attributes
@@ -88,7 +96,7 @@ def recommend_files(
     log: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     model_file: str | None = None,
-) -> PopulationResult:
+) -> BatchResult:
     """Find options for all people of a file or a folder, however many, and write them to a folder.
 
     Results do not depend on how many workers there are, on who solves what, or on whether the run was interrupted and
@@ -184,7 +192,7 @@ class _Run:
     working: float = 0.0  # seconds of all workers
     searching: float = 0.0  # of them within the search
 
-    def solve(self, people: People, folder: RunFolder, hire: Callable[[], Crew]) -> None:
+    def solve(self, people: People, folder: RunFolder, hire: Callable[[], ChunkExecutor]) -> None:
         """Search for all people who are not done yet, and write each part as it is solved."""
         before = sum(part.people for part in folder.done.values())
         unusable = sum(part.totals["statuses"].get("invalid_input", 0) for part in folder.done.values())
@@ -203,17 +211,17 @@ class _Run:
         driver = Driver(crew, settings, partial(self._keep, folder), self._advanced, self.log.write)
         driver.run(self._parts(people, folder))
 
-    def solve_kinds(self, source: Source, manifest: Mapping[str, Any], hire: Callable[[], Crew]) -> None:
+    def solve_kinds(self, source: Source, manifest: Mapping[str, Any], hire: Callable[[], ChunkExecutor]) -> None:
         """Search for one of each kind, in a folder inside, and give everybody what was found for theirs."""
         each = None if isinstance(self.preferences, Preferences) else self.preferences
-        kinds = Kinds(source, each)
+        kinds = DuplicateGroups(source, each)
         self.log.write("kinds", people=source.rows, kinds=kinds.rows)
         account = {**manifest, "input": {**manifest["input"], "rows": kinds.rows}}
-        with RunFolder.opened(self.folder.path / KINDS, account, resume=True) as inside:
+        with RunFolder.opened(self.folder.path / DUPLICATES, account, resume=True) as inside:
             if not inside.finished:
                 self.solve(kinds, inside, hire)
                 inside.finish(added(inside.done[number].totals for number in sorted(inside.done)))
-            answers = Answers(inside, self.people_per_part)
+            answers = GroupResults(inside, self.people_per_part)
             for part in self._parts(source, self.folder):
                 given = np.zeros(0, np.int64)
                 if len(part.frame):
@@ -247,8 +255,8 @@ class _Run:
 
 def _drop_kinds(folder: RunFolder) -> None:
     """Remove what was found for kinds, once everybody has theirs."""
-    if (folder.path / KINDS).is_dir():
-        shutil.rmtree(folder.path / KINDS)
+    if (folder.path / DUPLICATES).is_dir():
+        shutil.rmtree(folder.path / DUPLICATES)
 
 
 def _check(
@@ -307,10 +315,11 @@ def unit_of(recourse: Recourse, total: int) -> int:
     return size * max(1, min(-(-_UNIT // size), total // (_UNITS * size)))
 
 
-def _crew(recourse: Recourse, workers: int | None, executor: Executor | None, cluster: str | None) -> Crew:
+def _crew(recourse: Recourse, workers: int | None, executor: Executor | None, cluster: str | None) -> ChunkExecutor:
     blob = pickled(recourse)
     key = hashlib.sha256(blob or b"").hexdigest()
     if cluster is not None:
+        require("distributed", "cluster", "A Dask cluster")
         from leastways.batch.cluster import DaskCluster
 
         return DaskCluster(cluster, key, _sendable(blob))
@@ -319,7 +328,7 @@ def _crew(recourse: Recourse, workers: int | None, executor: Executor | None, cl
 
         if isinstance(executor, ThreadPoolExecutor) and blob is None:
             return Threads(workers or executor._max_workers, recourse)
-        return Given(executor, workers, key, _sendable(blob))
+        return GivenExecutor(executor, workers, key, _sendable(blob))
     n = workers or _cores()
     return Threads(n, recourse) if blob is None else Processes(n, key, blob)
 
@@ -337,12 +346,95 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _links(crew: Crew) -> dict[str, str]:
+def _links(crew: ChunkExecutor) -> dict[str, str]:
     dashboard = getattr(crew, "dashboard", None)
     return {} if dashboard is None else {"dashboard": dashboard}
 
 
-def _result(folder: RunFolder, seconds: float, people: int) -> PopulationResult:
+def _result(folder: RunFolder, seconds: float, people: int) -> BatchResult:
     sums = folder.manifest["totals"]
     speed = people / seconds if seconds else np.nan
-    return PopulationResult(folder.path, totals_of(sums), sums["solved"], sums["cut_short"], seconds, float(speed))
+    return BatchResult(folder.path, totals_of(sums), sums["solved"], sums["cut_short"], seconds, float(speed))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    done
+        People who are solved, those of an earlier try included.
+    total
+        All people.
+    found
+        The share of those done, in this try, who have an option.
+    people_per_second
+        Since this try began.
+    seconds_left
+        At this speed; NaN before there is one.
+    """
+
+    done: int
+    total: int
+    found: float
+    people_per_second: float
+    seconds_left: float
+
+
+class Watch:
+    """Counts people as they are solved, and tells whoever watches."""
+
+    def __init__(self, total: int, done: int, show: Callable[[Progress], None] | None) -> None:
+        self._total, self._done, self._before = total, done, done
+        self._found = 0
+        self._show = show
+        self._began = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since this try began."""
+        return time.perf_counter() - self._began
+
+    def add(self, people: int, found: int) -> None:
+        """Count some people."""
+        self._done += people
+        self._found += found
+        if self._show is not None:
+            self._show(self.progress())
+
+    def progress(self) -> Progress:
+        """Return how far it is."""
+        new = self._done - self._before
+        speed = new / self.seconds if new else float("nan")
+        share = self._found / new if new else float("nan")
+        return Progress(self._done, self._total, share, speed, (self._total - self._done) / speed)
+
+
+class Log:
+    """A file of JSON lines; a run that is taken up again writes on in it."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._stream: TextIO = path.open("a", encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise SettingError(f"cannot write the log {str(path)!r}: {error}") from error
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with suppress(OSError):  # what could not be written was told when it was tried
+            self._stream.close()
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Write what happened, and when."""
+        line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts}
+        try:
+            self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._stream.flush()
+        except OSError as error:
+            raise DataError(
+                f"cannot write the log {self._stream.name!r}: {error}. The parts that are done are kept; mend this and "
+                "continue the run with --resume (resume=True)."
+            ) from error

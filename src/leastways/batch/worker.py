@@ -8,14 +8,15 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from leastways.batch.tables import PLACE, Solved, arrow, grid_rows, options_table, people_table
+from leastways.batch.parts import PLACE, Solved, grid_rows, joined, options_table, people_table
+from leastways.batch.sources import arrow
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError
 from leastways.plans import RecoursePlans
@@ -25,7 +26,7 @@ Told = Preferences | Mapping[Any, Preferences] | None
 _ALONE = "this person"  # how a reason names the row of somebody who was asked about alone
 
 
-class NotToldError(LeastwaysError, RuntimeError):
+class NotPreparedError(LeastwaysError, RuntimeError):
     """A worker has not been told how to search: it is new."""
 
 
@@ -130,17 +131,6 @@ def _rows(people: Any, options: Any, begin: int, end: int) -> tuple[Any, Any]:
     return people.slice(begin, end - begin), moved
 
 
-def joined(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Put the tables of several groups of people one after the other."""
-    pa = arrow()
-    shifted, before = [], 0
-    for people, options in tables:
-        places = options[PLACE].to_numpy() + before
-        shifted.append(options.set_column(0, options.schema.field(0), pa.array(places)))
-        before += len(people)
-    return pa.concat_tables([people for people, _ in tables]), pa.concat_tables(shifted)
-
-
 # -- a process that has been told how to search -----------------------------------------------------------------------
 
 _RUNS = 4  # that a process can be working for at the same time
@@ -163,7 +153,7 @@ def work(key: str, chunk: Chunk, blob: bytes | None = None) -> Solved:
     if blob is not None:
         tell(key, blob)
     if key not in _TOLD:
-        raise NotToldError("this worker is new and has not been told how to search.")
+        raise NotPreparedError("this worker is new and has not been told how to search.")
     own: dict[str, Recourse] = _OWN.__dict__
     if key not in own:
         for old in [old for old in own if old not in _TOLD]:

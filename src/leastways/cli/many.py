@@ -21,7 +21,7 @@ from leastways.errors import SettingError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leastways.batch import PopulationResult
+    from leastways.batch import BatchResult
     from leastways.costs import Preferences
     from leastways.recourse import Recourse
     from leastways.schema import Schema
@@ -127,7 +127,7 @@ class Many:
             say(f"Written to {report}")
         self._tell_of_failures(result)
 
-    def _audited(self, result: PopulationResult, seed: int) -> Path | None:
+    def _audited(self, result: BatchResult, seed: int) -> Path | None:
         """Compare groups, and return the page that says how they fare."""
         from leastways.audit import audit_plans
         from leastways.plans import NOT_SEARCHED
@@ -141,12 +141,12 @@ class Many:
         return write_audit(of_a_sample(audit, len(plans), total), result.folder / "audit")[0]
 
     def _say_how_to_go_on(self) -> None:
-        from leastways.batch.manifest import KINDS, people_done
+        from leastways.batch.manifest import DUPLICATES, people_done
 
         done, total = people_done(self.out)
         whom = "people"
-        if self.dedup and not done and (self.out / KINDS).is_dir():
-            (done, total), whom = people_done(self.out / KINDS), "different people"
+        if self.dedup and not done and (self.out / DUPLICATES).is_dir():
+            (done, total), whom = people_done(self.out / DUPLICATES), "different people"
         notes().print(
             f"Interrupted. {done:,} of {total:,} {whom} are done and kept in {self.out}; the same command with "
             "--resume goes on from there.",
@@ -155,7 +155,7 @@ class Many:
             markup=False,
         )
 
-    def _show(self, result: PopulationResult) -> None:
+    def _show(self, result: BatchResult) -> None:
         from leastways.report import summary_table
 
         screen().print(summary_table(result.totals))
@@ -164,7 +164,7 @@ class Many:
             screen().print(f"{result.solved:,} searches served {served:,} people: the others have the same")
         say(f"Written to {result.folder}")
 
-    def _show_json(self, result: PopulationResult, settings: dict[str, Any], report: Path | None) -> None:
+    def _show_json(self, result: BatchResult, settings: dict[str, Any], report: Path | None) -> None:
         facts: dict[str, Any] = {
             "seconds": round(result.seconds, 3),
             "people_per_second": None if result.seconds == 0 else round(result.people_per_second, 1),
@@ -175,7 +175,7 @@ class Many:
         print_json({"out": str(result.folder), **facts, "summary": result.totals.to_dict(), "settings": settings})
 
     @staticmethod
-    def _tell_of_failures(result: PopulationResult) -> None:
+    def _tell_of_failures(result: BatchResult) -> None:
         """Say how many people could not be served in full, and end with the code that says so."""
         unusable, early = result.totals.statuses.get("invalid_input", 0), result.cut_short
         if unusable or early:

@@ -1,7 +1,4 @@
-"""Kinds of people: those who have the same values and said the same, so that each kind is searched for only once.
-
-The kinds are solved first, as a run of their own in a folder inside; then everybody gets what was found for theirs.
-"""
+"""Group people with equal values and preferences, so that each group is searched for once."""
 
 from __future__ import annotations
 
@@ -16,10 +13,9 @@ from numpy.typing import NDArray
 
 from leastways._fingerprint import value_print
 from leastways._messages import plain
-from leastways.batch.folder import RunFolder
-from leastways.batch.parts import Part, told_to
-from leastways.batch.sources import Block, Source
-from leastways.batch.tables import PERSON, PLACE, ROW, Solved, arrow, options_of
+from leastways.batch.manifest import RunFolder
+from leastways.batch.parts import PERSON, PLACE, ROW, Part, Solved, options_of, told_to
+from leastways.batch.sources import Block, Source, arrow
 from leastways.costs import Preferences
 from leastways.schema.feature import EXACT
 
@@ -27,7 +23,7 @@ _KEYS = "0123456789abcdef", "fedcba9876543210"  # two hashes of 64 bits: by chan
 _HELD = 8  # parts of kinds in memory while everybody gets theirs
 
 
-class Kinds:
+class DuplicateGroups:
     """All kinds among some people, numbered as they first appear: a source of people to solve, one of each kind.
 
     It keeps a few hundred bytes a kind in memory; the people themselves are read again whenever they are needed.
@@ -110,7 +106,7 @@ def _is_exact(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < EXACT)
 
 
-class Answers:
+class GroupResults:
     """What was found for each kind, read from the folder of their run."""
 
     def __init__(self, folder: RunFolder, size: int) -> None:

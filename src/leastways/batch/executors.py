@@ -1,8 +1,4 @@
-"""Who does the work: processes on this machine, threads, or any executor that was given.
-
-A crew takes a chunk whenever one of its places is free, and tells a worker that was lost from a chunk that failed. It
-schedules nothing beyond that.
-"""
+"""Run chunks on processes, threads, or a given executor."""
 
 from __future__ import annotations
 
@@ -19,8 +15,8 @@ from multiprocessing import get_context
 from typing import Any, Protocol
 
 from leastways.batch import worker
-from leastways.batch.tables import Solved
-from leastways.batch.worker import Chunk, NotToldError
+from leastways.batch.parts import Solved
+from leastways.batch.worker import Chunk, NotPreparedError
 from leastways.errors import SettingError
 from leastways.recourse import Recourse
 
@@ -54,7 +50,7 @@ def taken(future: Future[Solved]) -> Solved:
     raise ChunkEndedError(f"{type(error).__name__}: {error}") from error
 
 
-class Crew(Protocol):
+class ChunkExecutor(Protocol):
     """Workers behind one door."""
 
     name: str
@@ -121,7 +117,7 @@ class Processes:
             seat.close()
             self._note_death(seat)
             raise WorkerLostError("the worker process died") from error
-        except NotToldError as error:
+        except NotPreparedError as error:
             raise cannot_load(seat.begun.exception() or error) from error
         finally:
             seat.chunk = None
@@ -253,7 +249,7 @@ def _into(future: Future[Solved], function: Callable[..., Solved], *arguments: A
         future.set_exception(error)
 
 
-class Given:
+class GivenExecutor:
     """An executor that somebody else started, and will end."""
 
     def __init__(self, executor: Executor, workers: int | None, key: str, blob: bytes) -> None:
@@ -286,7 +282,7 @@ class Given:
         del self._held[future]
         try:
             return taken(future)
-        except NotToldError as error:
+        except NotPreparedError as error:
             self._first += 1
             raise NewWorkerError("the worker is new") from error
         except BrokenExecutor as error:
