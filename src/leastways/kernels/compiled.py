@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numba.core import config
 from numba.core.options import DefaultOptions
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -33,9 +35,9 @@ def lean(function: Kernel) -> Kernel:
     return _made(function, **_UNCOUNTED)
 
 
-def summing(function: Kernel) -> Kernel:
-    """Compile a lean kernel that is nothing but one sum over arrays: it may be taken in vector registers."""
-    return _made(function, **_UNCOUNTED, fastmath={"reassoc"})
+def wrapping(function: Kernel) -> Kernel:
+    """Compile a lean kernel whose unsigned sums and products wrap around; interpreted, they do so without a warning."""
+    return np.errstate(over="ignore")(function) if config.DISABLE_JIT else lean(function)
 
 
 _UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}

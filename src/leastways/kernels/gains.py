@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import lean, summing
+from leastways.kernels.compiled import lean
+from leastways.kernels.lanes import WIDTH, load, positive, total, zeros
 
 LEAST_GAIN = 1e-12  # smaller "gains" are rounding
 
@@ -38,13 +39,18 @@ def nearest_two(
                 second[m] = c
 
 
-@summing
+@lean
 def add_gain(candidate: NDArray[np.float64], lowest: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return how much EMC falls when the candidate [M] joins the set."""
-    total = 0.0
-    for m in range(candidate.shape[0]):
-        total += weights[m] * max(lowest[m] - candidate[m], 0.0)
-    return total
+    M = candidate.shape[0]
+    whole = M - M % WIDTH
+    lanes = zeros()
+    for m in range(0, whole, WIDTH):
+        lanes = lanes + load(weights, m) * positive(load(lowest, m) - load(candidate, m))
+    gain = total(lanes)
+    for m in range(whole, M):
+        gain += weights[m] * max(lowest[m] - candidate[m], 0.0)
+    return gain
 
 
 @lean
@@ -74,10 +80,15 @@ def swap_gains(
         gains[p] += shared
 
 
-@summing
+@lean
 def mean_lowest(lowest: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Return EMC on the objective's scale, from each sample's lowest cost."""
-    total = 0.0
-    for m in range(lowest.shape[0]):
-        total += weights[m] * lowest[m]
-    return total
+    M = lowest.shape[0]
+    whole = M - M % WIDTH
+    lanes = zeros()
+    for m in range(0, whole, WIDTH):
+        lanes = lanes + load(weights, m) * load(lowest, m)
+    mean = total(lanes)
+    for m in range(whole, M):
+        mean += weights[m] * lowest[m]
+    return mean

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, wrapping
 from leastways.kernels.random import GOLDEN, mix64
 
 
@@ -69,7 +69,7 @@ class Scratch(NamedTuple):
     hidden: NDArray[np.float64]  # [hidden units of the shared surrogate]
 
 
-@lean
+@wrapping
 def state_hash(codes: NDArray[np.int32]) -> np.uint64:
     """Return a hash of a state that is never 0."""
     h = GOLDEN

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import lean, summing
+from leastways.kernels.compiled import lean
+from leastways.kernels.lanes import WIDTH, load, total, where_below, zeros
 from leastways.kernels.tables import TIE, Tables, linear_mean, row_of, scaled
 
 COARSE = 24  # values of a long grid that the sweep looks at; trimming then looks at all
@@ -187,19 +188,24 @@ def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
     items.corner_first[items.first.shape[0] - 1] = n
 
 
-@summing
+@lean
 def _lift_at(price: float, slope: NDArray[np.float64], rise: NDArray[np.float64]) -> float:
     """Return the lift of the best moves when lift is worth `price`: corners cheaper than that are worth it."""
-    total = 0.0
-    for i in range(slope.shape[0]):
-        total += rise[i] if slope[i] < price else 0.0
-    return total
+    n = slope.shape[0]
+    whole = n - n % WIDTH
+    lanes = zeros()
+    for i in range(0, whole, WIDTH):
+        lanes = lanes + where_below(load(slope, i), price, load(rise, i))
+    lift = total(lanes)
+    for i in range(whole, n):
+        lift += rise[i] if slope[i] < price else 0.0
+    return lift
 
 
 @lean
 def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArray[np.int32]) -> float:
     """Take the best move of each feature when lift is worth `price`; return the lift of them all."""
-    total = 0.0
+    taken = 0.0
     for f in range(out.shape[0]):
         i = items.corner_first[f]
         while i < items.corner_first[f + 1] and items.slope[i] < price:
@@ -208,8 +214,8 @@ def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArr
         if i > items.corner_first[f]:
             pick = items.corner[i - 1]
             out[f] = items.code[pick]
-            total += items.lift[pick]
-    return total
+            taken += items.lift[pick]
+    return taken
 
 
 @lean
@@ -242,8 +248,8 @@ def knapsack(
             high = price
         else:
             low = price
-    total = _take_moves(t.start[p], high, items, out)
-    _trim(t, p, choices, n_choices, lift, m, total - need, items, out)
+    taken = _take_moves(t.start[p], high, items, out)
+    _trim(t, p, choices, n_choices, lift, m, taken - need, items, out)
     return True
 
 

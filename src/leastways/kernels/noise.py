@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, wrapping
 from leastways.kernels.random import EDGES, GOLDEN, LAYER_BITS, RATIOS, UNIT, beta_draw, keyed, mix64, normal, uniform
 
 _S11 = np.uint64(11)
@@ -40,7 +40,7 @@ def _log1p_near(s: float) -> float:
     return 2.0 * s * (1.0 + q * (1.0 / 3.0 + q * (0.2 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * tail)))))
 
 
-@lean
+@wrapping
 def _draw_normals(
     row_key: np.uint64, samples: NDArray[np.int32], n: int, z: NDArray[np.float64], u: NDArray[np.float64]
 ) -> None:

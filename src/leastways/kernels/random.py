@@ -12,19 +12,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import lean
+from leastways.kernels.compiled import lean, wrapping
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 UNIT = 2.0**-53
+_MASK = 0xFFFFFFFFFFFFFFFF  # counters may be negative
 _LAYERS = 256
 LAYER_BITS = np.uint64(_LAYERS - 1)
 _TAIL, _AREA = 3.6541528853610088, 4.92867323399e-3  # of a ziggurat with 256 layers
 
 
-@lean
+@wrapping
 def mix64(z: np.uint64) -> np.uint64:
     """SplitMix64's finaliser: a bijection in which every input bit reaches every output bit."""
     z = (z ^ (z >> _S30)) * _MIX_1
@@ -32,13 +33,13 @@ def mix64(z: np.uint64) -> np.uint64:
     return z ^ (z >> _S31)
 
 
-@lean
+@wrapping
 def keyed(key: np.uint64, counter: int) -> np.uint64:
     """Return a fresh generator state for this counter under this key."""
-    return mix64(key ^ mix64(np.uint64(counter) * GOLDEN + GOLDEN))
+    return mix64(key ^ mix64(np.uint64(int(counter) & _MASK) * GOLDEN + GOLDEN))
 
 
-@lean
+@wrapping
 def uniform(state: np.uint64) -> tuple[np.uint64, float]:
     """Draw from the open interval (0, 1)."""
     state = state + GOLDEN
@@ -73,7 +74,7 @@ def _ziggurat() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 EDGES, RATIOS = _ziggurat()
 
 
-@lean
+@wrapping
 def normal(state: np.uint64) -> tuple[np.uint64, float]:
     """Draw from the standard normal distribution: the ziggurat of Marsaglia and Tsang (2000), after Doornik (2005)."""
     while True:

@@ -178,6 +178,22 @@ def objective_costs(t: Tables, p: int, codes: NDArray[np.int32]) -> Numbers:
     return scaled(np.sum(rows, axis=0), t.uncovered_cost, t.slope, t.step, t.step_at)
 
 
+def lane_sum(terms: Sequence[float]) -> float:
+    """Add in 8 fixed lanes, as the kernels do: lanes of what fills them, a tree over the lanes, then the remainder."""
+    whole = len(terms) - len(terms) % 8
+    a, b, c, d, e, f, g, h = (_in_order(terms[k:whole:8]) for k in range(8))
+    tree = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    return _in_order([tree, *terms[whole:]])
+
+
+def _in_order(terms: Sequence[float]) -> float:
+    """Add one after the other; Python's own `sum` compensates for rounding."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
+
+
 def emc(costs: Numbers, weights: Numbers, top: float) -> float:
     """EMC of a set on the objective's scale: members' bounded costs [n, M]."""
     lowest = costs.min(axis=0) if len(costs) else np.full(len(weights), top)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.kernels.arrays import copy
-from leastways.kernels.compiled import lean, summing
+from leastways.kernels.compiled import lean
+from leastways.kernels.lanes import WIDTH, load, positive, total, zeros
 from leastways.kernels.tables import Tables
 
 
@@ -48,12 +49,18 @@ def _enter(t: Tables, net: SharedNet, p: int, f: int, j: int, sign: float, out: 
         _add(net.inner[k + j], sign, out)
 
 
-@summing
+@lean
 def _read(outer: NDArray[np.float64], hidden: NDArray[np.float64]) -> float:
-    total = 0.0
-    for h in range(hidden.shape[0]):
-        total += outer[h] * max(hidden[h], 0.0)
-    return total
+    """Return the log-odds that the hidden units' sums [H] amount to."""
+    H = hidden.shape[0]
+    whole = H - H % WIDTH
+    lanes = zeros()
+    for h in range(0, whole, WIDTH):
+        lanes = lanes + load(outer, h) * positive(load(hidden, h))
+    log_odds = total(lanes)
+    for h in range(whole, H):
+        log_odds += outer[h] * max(hidden[h], 0.0)
+    return log_odds
 
 
 @lean

@@ -12,7 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import lean, summing
+from leastways.kernels.compiled import lean
+from leastways.kernels.lanes import WIDTH, load, total, zeros
 from leastways.kernels.tables import Tables
 
 _RIDGE = 0.02
@@ -89,12 +90,17 @@ def learn(
             normal[places[a], places[b]] += weight * values[a] * values[b]
 
 
-@summing
+@lean
 def _dot(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> float:
-    total = 0.0
-    for k in range(n):
-        total += a[k] * b[k]
-    return total
+    """Return the scalar product of the first n elements."""
+    whole = n - n % WIDTH
+    lanes = zeros()
+    for k in range(0, whole, WIDTH):
+        lanes = lanes + load(a, k) * load(b, k)
+    product = total(lanes)
+    for k in range(whole, n):
+        product += a[k] * b[k]
+    return product
 
 
 @lean
@@ -117,21 +123,21 @@ def solve(
             n += 1
     for i in range(n):
         for j in range(i + 1):
-            total = normal[used[i], used[j]] - _dot(factor[i], factor[j], j)
+            rest = normal[used[i], used[j]] - _dot(factor[i], factor[j], j)
             if i == j:
-                factor[i, i] = math.sqrt(max(total + _RIDGE, 1e-12))
+                factor[i, i] = math.sqrt(max(rest + _RIDGE, 1e-12))
             else:
-                factor[i, j] = total / factor[j, j]
+                factor[i, j] = rest / factor[j, j]
     for i in range(n):
-        total = moment[used[i]]
+        rest = moment[used[i]]
         for k in range(i):
-            total -= factor[i, k] * out[used[k]]
-        out[used[i]] = total / factor[i, i]
+            rest -= factor[i, k] * out[used[k]]
+        out[used[i]] = rest / factor[i, i]
     for i in range(n - 1, -1, -1):
-        total = out[used[i]]
+        rest = out[used[i]]
         for k in range(i + 1, n):
-            total -= factor[k, i] * out[used[k]]
-        out[used[i]] = total / factor[i, i]
+            rest -= factor[k, i] * out[used[k]]
+        out[used[i]] = rest / factor[i, i]
 
 
 @lean
@@ -158,11 +164,11 @@ def tabulate(
 @lean
 def lift_of(t: Tables, p: int, lift: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
     """Return the guessed change of the log-odds of a state."""
-    total = 0.0
+    lifted = 0.0
     for f in range(codes.shape[0]):
         if codes[f] != t.start[p, f]:
-            total += lift[t.offsets[f] + codes[f]]
-    return total
+            lifted += lift[t.offsets[f] + codes[f]]
+    return lifted
 
 
 @lean
