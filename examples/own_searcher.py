@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.kernels.rules import meets_rules
+from leastways.feasibility.kernels import meets_rules
 from leastways.search import Chosen, Problem, Questions
 
 

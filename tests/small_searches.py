@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leastways.kernels.ladders import Ladders, Searches, build_ladders
-from leastways.kernels.rules import RuleTables
+from leastways.feasibility.kernels import RuleTables
+from leastways.search.exact.bound_kernels import Ladders, Searches, build_ladders
 
 
 def made_up(seed: int) -> Searches:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from leastways import _random as rng
 from leastways.costs import CostDistribution, CostModel, Preferences
-from leastways.kernels import reference
 from leastways.schema import AtMost, Encoded, Forbidden, IfThen, Linked, Schema
 from leastways.search import Chosen, Problem
+from tests.support import reference_kernels as reference
 
 SCHOOLS = ["none", "middle", "high", "college"]
 

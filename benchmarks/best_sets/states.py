@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.tables import Tables, charged_many
+from leastways.costs.kernels import Tables, charged_many
 
 _BLOCK = 500  # states whose costs are looked at together
 

@@ -27,7 +27,7 @@ from leastways.baselines import actionable_recourse as actionable_run
 from leastways.baselines.actionable_recourse import PercentileShift, fit_surrogate
 from leastways.costs import CostDistribution, CostModel
 from leastways.errors import MissingExtraError, SettingError
-from leastways.kernels.rules import meets_rules
+from leastways.feasibility.kernels import meets_rules
 from leastways.models import as_model
 from leastways.search import Problem, run_search
 from leastways.search.protocol import Background

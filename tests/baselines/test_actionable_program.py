@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leastways.baselines.integer_program import Found, Person, Program
-from leastways.kernels.rules import RuleTables, meets_rules
+from leastways.feasibility.kernels import RuleTables, meets_rules
 from tests.worlds import seeds
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,8 @@ from scipy.stats import percentileofscore
 
 from leastways._random import keys_of_rows
 from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences
+from leastways.costs.kernels import fill_row
 from leastways.errors import PreferenceError
-from leastways.kernels.tables import fill_row
 from leastways.recourse import Recourse
 from leastways.schema import Schema
 

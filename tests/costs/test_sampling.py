@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from leastways.costs import CostDistribution
-from leastways.kernels.tables import Tables, fill_row
+from leastways.costs.kernels import Tables, fill_row
 from tests.worlds import make_problem, make_world
 
 M = 20_000

@@ -36,7 +36,7 @@ def test_only_public_names_are_imported(path: Path) -> None:
 
 
 def test_what_is_not_public_is_noticed() -> None:
-    assert not is_public("leastways.kernels.tables", "top_of")
+    assert not is_public("leastways.costs.kernels", "top_of")
     assert not is_public("leastways.kernels", "tables")
     assert not is_public("leastways.search", "base")
     assert is_public("leastways.search", "Questions")

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.kernels.best_first import GROWTH, Heaps, Scratch, first_states, show, take
-from leastways.kernels.ladders import Searches
-from leastways.kernels.oracle import slot_costs
-from leastways.kernels.reference import meets_rules
-from leastways.kernels.rules import RuleTables
-from leastways.kernels.tables import TIE, charged
+from leastways.costs.kernels import TIE, charged
+from leastways.feasibility.kernels import RuleTables
+from leastways.search.exact.best_first_kernels import GROWTH, Heaps, Scratch, first_states, show, slot_costs, take
+from leastways.search.exact.bound_kernels import Searches
 from tests.small_searches import ladders_of, made_up, no_rules, with_rules
+from tests.support.reference_kernels import meets_rules
 from tests.worlds import make_problem, make_world, seeds
 
 

@@ -14,12 +14,12 @@ import leastways
 
 CODE = """
 import numpy as np
-from leastways.kernels.compiled import compiled
+from leastways._compiled import compiled
 from leastways.kernels.outer import outer
 print(outer(1.0))
 """
 INNER = """
-from leastways.kernels.compiled import compiled
+from leastways._compiled import compiled
 
 
 @compiled
@@ -27,7 +27,7 @@ def inner(x: float) -> float:
     return x + {by}
 """
 OUTER = """
-from leastways.kernels.compiled import compiled
+from leastways._compiled import compiled
 from leastways.kernels.inner import inner
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.kernels import reference
-from leastways.kernels.gains import add_gain, mean_lowest, nearest_two, swap_gains
+from leastways.search.kernels import add_gain, mean_lowest, nearest_two, swap_gains
+from tests.support import reference_kernels as reference
 
 TOP = 1.5
 

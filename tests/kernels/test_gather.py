@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.kernels.gather import gather
+from leastways.models.kernels import gather
 
 
 def slow_gather(

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.costs import CostDistribution
-from leastways.kernels import knapsack as parts
-from leastways.kernels import reference
-from leastways.kernels.choice import smallest_changes
-from leastways.kernels.knapsack import COARSE, Items, knapsack, list_best, list_items, mean_costs
-from leastways.kernels.pool import choose_from_pool
-from leastways.kernels.surrogate import lift_of, solve
-from leastways.kernels.tables import TIE, Tables, objective_costs, reachable, top_of
+from leastways.costs.kernels import TIE, Tables, objective_costs, reachable, top_of
+from leastways.search.guided import knapsack_kernels as parts
+from leastways.search.guided.closing_kernels import smallest_changes
+from leastways.search.guided.knapsack_kernels import COARSE, Items, knapsack, list_best, list_items, mean_costs
+from leastways.search.guided.surrogate_kernels import lift_of, solve
+from leastways.search.kernels import choose_from_pool
+from tests.support import reference_kernels as reference
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 TOP = 1.5

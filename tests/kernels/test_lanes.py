@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.kernels import gains, knapsack, reference, shared, surrogate
-from leastways.kernels.random import keyed
+from leastways._random_kernels import keyed
+from leastways.search import kernels as gains
+from leastways.search.guided import knapsack_kernels as knapsack
+from leastways.search.guided import surrogate_kernels as shared
+from leastways.search.guided import surrogate_kernels as surrogate
+from tests.support import reference_kernels as reference
 
 Vector = NDArray[np.float64]
 PRICE = 0.25

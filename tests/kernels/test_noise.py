@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from leastways.kernels import reference
-from leastways.kernels.noise import noisy_row
+from leastways.costs.kernels import noisy_row
+from tests.support import reference_kernels as reference
 
 keys = st.integers(0, 2**64 - 1)
 # what cost tables hold: anything from 0 to 1, tiny and nearly 1 among them

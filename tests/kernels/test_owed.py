@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import given
 
-from leastways.kernels.ladders import Ladders, Searches
-from leastways.kernels.owed import least_permitted
-from leastways.kernels.reference import meets_rules
-from leastways.kernels.rules import RuleTables
+from leastways.feasibility.kernels import RuleTables
+from leastways.search.exact.bound_kernels import Ladders, Searches, least_permitted
 from tests.small_searches import ladders_of, made_up, no_rules, with_rules
+from tests.support.reference_kernels import meets_rules
 from tests.worlds import seeds
 
 State = tuple[tuple[int, ...], int]  # ranks, and the last changed feature

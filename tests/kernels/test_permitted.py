@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leastways.kernels import reference
-from leastways.kernels.permitted import permitted_rows, permitted_states
+from leastways.feasibility.kernels import permitted_rows, permitted_states
+from tests.support import reference_kernels as reference
 from tests.worlds import make_problem, make_world
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from leastways.kernels import reference
-from leastways.kernels.propose import perturb, uniform_state
-from leastways.kernels.rules import meets_rules
+from leastways.feasibility.kernels import meets_rules, perturb, uniform_state
+from tests.support import reference_kernels as reference
 from tests.worlds import make_problem, make_world, seeds
 
 

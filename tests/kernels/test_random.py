@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from leastways.kernels import random as kernel
-from leastways.kernels.compiled import compiled
-from leastways.kernels.reference import Stream
+from leastways import _random_kernels as kernel
+from leastways._compiled import compiled
+from tests.support.reference_kernels import Stream
 
 keys = st.integers(0, 2**64 - 1)
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
-from leastways.kernels.knapsack import mean_costs
-from leastways.kernels.tables import Tables, charged, fill_row, may_gain, objective_costs
+from leastways.costs.kernels import Tables, charged, fill_row, may_gain, objective_costs
 from leastways.search import COLS, Guided, Problem, Searcher, run_search
+from leastways.search.guided.knapsack_kernels import mean_costs
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 SATISFACTION = {"slope": 0.01, "step": 1.0, "step_at": 0.3}

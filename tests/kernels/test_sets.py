@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from leastways.kernels import reference, sets
-from leastways.kernels.tables import Tables, fill_row
+from leastways.costs.kernels import Tables, fill_row
+from leastways.search import kernels as sets
+from tests.support import reference_kernels as reference
 from tests.worlds import make_problem, make_world, seeds
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastways.costs import CostDistribution
-from leastways.kernels import reference
-from leastways.kernels.tables import TIE, Tables, bounded, charged, fill_row, objective_costs, reachable, scaled, top_of
+from leastways.costs.kernels import TIE, Tables, bounded, charged, fill_row, objective_costs, reachable, scaled, top_of
+from tests.support import reference_kernels as reference
 from tests.worlds import make_problem, make_world, seeds
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leastways.kernels.network import two_class_network
-from leastways.kernels.trees import add_leaves
+from leastways.models.kernels import add_leaves, two_class_network
 
 
 @given(st.integers(0, 2**16), st.sampled_from([np.float32, np.float64]))

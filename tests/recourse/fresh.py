@@ -19,7 +19,7 @@ import sklearn
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.kernels.guided import ask_guided
+from leastways.search.guided.candidate_kernels import ask_guided
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "plans-of-new-kernels.json"

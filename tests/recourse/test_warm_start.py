@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from leastways import COLS, CostDistribution, Feature, Preferences, Recourse, RecoursePlans, Schema
 from leastways._random import keys_of_rows
+from leastways.costs.kernels import TIE, objective_costs
 from leastways.errors import SettingError
-from leastways.kernels.tables import TIE, objective_costs
 from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
 
 PEOPLE = refused(8)

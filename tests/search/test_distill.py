@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from leastways.kernels.shared import SharedNet, _enter, shared_lifts, shared_log_odds
 from leastways.search import Problem, Questions
 from leastways.search.guided.distillation import Distilled, _evaluate, distill
 from leastways.search.guided.searcher import nothing_shared
+from leastways.search.guided.surrogate_kernels import SharedNet, _enter, shared_lifts, shared_log_odds
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import leastways as lw
-from leastways.kernels import reference
-from leastways.kernels.easing import smaller_code
 from leastways.search import Questions
+from leastways.search.guided.closing_kernels import smaller_code
+from tests.support import reference_kernels as reference
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 CREDIT = lw.datasets.load_credit()

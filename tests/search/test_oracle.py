@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from leastways.costs import Preferences
+from leastways.costs.kernels import Tables, charged
 from leastways.errors import ModelError
-from leastways.kernels.reference import meets_rules
-from leastways.kernels.rules import RuleTables
-from leastways.kernels.tables import Tables, charged
+from leastways.feasibility.kernels import RuleTables
 from leastways.search import Problem, Questions
 from leastways.search.exact import best_first as oracle
 from leastways.search.exact.best_first import Cheapest, cheapest_states, searches, searches_of
+from tests.support.reference_kernels import meets_rules
 from tests.worlds import World, judge_of, make_problem, make_world, seeds
 
 

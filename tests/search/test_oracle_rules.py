@@ -12,13 +12,13 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.kernels.ladders import Searches
-from leastways.kernels.reference import meets_rules
-from leastways.kernels.rules import RuleTables
+from leastways.feasibility.kernels import RuleTables
 from leastways.search import Questions
 from leastways.search.exact import best_first as oracle
 from leastways.search.exact.best_first import cheapest_states, searches
+from leastways.search.exact.bound_kernels import Searches
 from tests.small_searches import made_up, no_rules, with_rules
+from tests.support.reference_kernels import meets_rules
 from tests.worlds import seeds
 
 

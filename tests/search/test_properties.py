@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.kernels import reference
-from leastways.kernels.tables import TIE, Tables, fill_row
+from leastways.costs.kernels import TIE, Tables, fill_row
 from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, run_search
 from leastways.search.cols import ColsRun
+from tests.support import reference_kernels as reference
 from tests.worlds import check_options, judge_of, make_problem, make_world, seeds
 
 SEARCHERS: list[Searcher] = [

@@ -42,8 +42,8 @@ from scipy.special import expit, logit
 from leastways._random import stream
 from leastways._validation import check_choice, check_count, check_number
 from leastways.baselines.integer_program import Person, Program, load_highs
+from leastways.costs.kernels import Tables
 from leastways.errors import SettingError
-from leastways.kernels.tables import Tables
 from leastways.models.linear import LinearScore, read_linear
 from leastways.schema import Encoded, Schema
 from leastways.schema.encoding import levels_now

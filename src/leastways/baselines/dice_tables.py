@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.kernels.permitted import permitted_states
+from leastways.feasibility.kernels import permitted_states
 from leastways.schema import Encoded, Schema
 from leastways.schema.encoding import levels_now
 from leastways.search import Problem

@@ -37,7 +37,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from leastways._validation import check_choice, check_count, check_number
 from leastways.errors import SettingError
-from leastways.kernels.permitted import permitted_states
+from leastways.feasibility.kernels import permitted_states
 from leastways.schema import Encoded, Schema
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
 from leastways.search.registry import register_searcher

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.kernels.rules import RuleTables, meets_rules
+from leastways.feasibility.kernels import RuleTables, meets_rules
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -14,6 +14,7 @@ from leastways._messages import plain
 from leastways._random import Keys, stream
 from leastways._validation import is_real
 from leastways.costs.distribution import CostDistribution
+from leastways.costs.kernels import Tables, draw_profiles
 from leastways.costs.percentiles import Percentiles
 from leastways.costs.preferences import (
     Preferences,
@@ -24,9 +25,7 @@ from leastways.costs.preferences import (
     preference_tables,
 )
 from leastways.errors import PreferenceError
-from leastways.kernels.permitted import permitted_rows
-from leastways.kernels.rules import RuleTables
-from leastways.kernels.tables import Tables, draw_profiles
+from leastways.feasibility.kernels import RuleTables, permitted_rows
 from leastways.schema import Encoded, Schema
 from leastways.schema.encoding import finite, grid_places, levels_of, slots_used
 from leastways.schema.rules import AtMost, Linked, clauses_of

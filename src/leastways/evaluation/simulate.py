@@ -15,8 +15,8 @@ from leastways._messages import listed, plain
 from leastways._random import keys_of_labels, stream
 from leastways._validation import check_seed, value_or_none
 from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences
+from leastways.costs.kernels import charged_many
 from leastways.errors import DataError, SettingError
-from leastways.kernels.tables import charged_many
 from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import by_place
 from leastways.schema import Encoded, Schema

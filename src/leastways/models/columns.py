@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.kernels.gather import gather
+from leastways.models.kernels import gather
 from leastways.schema import Schema
 
 _MOST_CELLS = 2**24  # rows times columns that are encoded to find out: 128 MB of doubles

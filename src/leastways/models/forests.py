@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from leastways.kernels.trees import add_leaves
+from leastways.models.kernels import add_leaves
 
 Array = npt.NDArray[Any]
 

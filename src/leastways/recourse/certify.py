@@ -19,8 +19,8 @@ from leastways._progress import reporter
 from leastways._random import keys_of_rows
 from leastways._validation import check_count, check_seed
 from leastways.costs import CostSamples, Preferences
+from leastways.costs.kernels import charged_many
 from leastways.errors import DataError, ModelError, SettingError
-from leastways.kernels.tables import charged_many
 from leastways.models import QueryMeter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
 from leastways.recourse.applicants import People

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.kernels.sets import describe_sets
 from leastways.plans import MODEL_FAILED, OUT_OF_TIME, RecoursePlans, no_failed_rows
 from leastways.recourse.applicants import People
 from leastways.schema import Schema
 from leastways.search import SearchResult
+from leastways.search.kernels import describe_sets
 
 SATISFIED_BELOW = 1.0  # what the column `satisfied` counts
 

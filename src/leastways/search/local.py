@@ -10,16 +10,7 @@ from numpy.typing import NDArray
 
 from leastways._random import stream
 from leastways._validation import check_choice
-from leastways.kernels.sets import (
-    DIVERSITY,
-    EMC,
-    PROXIMITY,
-    SPARSITY,
-    SetStates,
-    ask_sets,
-    keep_valid,
-    tell_sets,
-)
+from leastways.search.kernels import DIVERSITY, EMC, PROXIMITY, SPARSITY, SetStates, ask_sets, keep_valid, tell_sets
 from leastways.search.protocol import Chosen, Problem, Proposals, Questions
 from leastways.search.registry import register_searcher
 

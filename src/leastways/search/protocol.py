@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from leastways._random import Keys
 from leastways.costs import CostSamples
+from leastways.costs.kernels import objective_costs, top_of
 from leastways.errors import SettingError
-from leastways.kernels.propose import list_choices
-from leastways.kernels.shared import SharedNet
-from leastways.kernels.tables import objective_costs, top_of
+from leastways.feasibility.kernels import list_choices
 from leastways.models import Model
 from leastways.schema import Encoded, Schema
+from leastways.search.guided.surrogate_kernels import SharedNet
 
 Proposals = Literal["actionable", "paper"]  # what people may do, or any value, as the paper's released code proposes
 

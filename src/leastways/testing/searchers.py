@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leastways._extras import require
 from leastways._random import keys_of_rows, stream
 from leastways.costs import CostDistribution, CostModel
-from leastways.kernels.rules import meets_rules
+from leastways.feasibility.kernels import meets_rules
 from leastways.models import Model, TorchModel, as_model
 from leastways.recourse import Recourse
 from leastways.schema import AtMost, IfThen, Schema

@@ -21,20 +21,23 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.kernels.best_first import GROWTH, Heaps, first_states, move_heaps
-from leastways.kernels.ladders import Ladders, Ranks, Searches, build_ladders
-from leastways.kernels.oracle import (
+from leastways.feasibility.kernels import RuleTables
+from leastways.search.exact.best_first_kernels import (
     BLOCKED,
     DONE,
+    GROWTH,
     RUNNING,
     Book,
+    Heaps,
     Standing,
     ask_states,
+    first_states,
+    move_heaps,
     refill,
     slot_costs,
     tell_states,
 )
-from leastways.kernels.rules import RuleTables
+from leastways.search.exact.bound_kernels import Ladders, Ranks, Searches, build_ladders
 from leastways.search.loop import Judge
 from leastways.search.protocol import Questions
 

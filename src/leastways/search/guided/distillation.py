@@ -13,9 +13,8 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 from leastways.costs import CostSamples
-from leastways.kernels.propose import perturb
-from leastways.kernels.shared import SharedNet
-from leastways.kernels.surrogate import log_odds
+from leastways.feasibility.kernels import perturb
+from leastways.search.guided.surrogate_kernels import SharedNet, log_odds
 from leastways.search.protocol import Moves, Questions
 
 _HIDDEN = 32

@@ -9,16 +9,12 @@ from numpy.typing import NDArray
 
 from leastways._random import stream
 from leastways._validation import check_choice
+from leastways.costs.kernels import top_of
 from leastways.errors import SettingError
-from leastways.kernels.choice import choose_options
-from leastways.kernels.easing import ask_easier
-from leastways.kernels.guided import ask_guided, tell_guided
-from leastways.kernels.guides import Guides, Parts, Scratch, enter_seen
-from leastways.kernels.knapsack import Items
-from leastways.kernels.rest import ask_rest, count_states
-from leastways.kernels.shared import SharedNet, shared_lifts
-from leastways.kernels.surrogate import LEAST_SPREAD, columns_of, log_odds
-from leastways.kernels.tables import top_of
+from leastways.search.guided.candidate_kernels import Guides, Parts, Scratch, ask_guided, enter_seen, tell_guided
+from leastways.search.guided.closing_kernels import ask_easier, ask_rest, choose_options, count_states
+from leastways.search.guided.knapsack_kernels import Items
+from leastways.search.guided.surrogate_kernels import LEAST_SPREAD, SharedNet, columns_of, log_odds, shared_lifts
 from leastways.search.protocol import Account, Chosen, Problem, Questions
 from leastways.search.registry import register_searcher
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.guides import Guides
-from leastways.kernels.random import EDGES, RATIOS
-from leastways.kernels.rules import RuleTables
-from leastways.kernels.tables import TIE, Tables
+from leastways._random_kernels import EDGES, RATIOS
+from leastways.costs.kernels import TIE, Tables
+from leastways.feasibility.kernels import RuleTables
+from leastways.search.guided.candidate_kernels import Guides
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15

@@ -8,11 +8,12 @@ table can be made on its own, in any order.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.compiled import lean, wrapping
+from leastways._compiled import lean, wrapping
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -139,3 +140,20 @@ def beta_draw(state: np.uint64, a: float, b: float) -> tuple[np.uint64, float]:
     state, log_x = log_gamma_draw(state, a)
     state, log_y = log_gamma_draw(state, b)
     return state, 1.0 / (1.0 + math.exp(min(log_y - log_x, 700.0)))
+
+
+# Copying and filling in plain loops: numba compiles these in milliseconds, slice assignments in seconds.
+
+
+@lean
+def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy a vector over another of the same length or more."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@lean
+def fill(target: NDArray[Any], value: float) -> None:
+    """Set every element of a vector."""
+    for i in range(target.shape[0]):
+        target[i] = value

@@ -59,7 +59,8 @@ def _drop_stale_machine_code(folder: Path) -> None:
     old code: wrong results after an update, with nothing to show for it. And while one process writes over the code of
     another release of numba, a second one may read what is still the old.
     """
-    sources = sorted((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in Path(__file__).parent.glob("*.py"))
+    units = [unit.stat() for unit in sorted(Path(__file__).parent.rglob("*kernels.py"))]
+    sources = [(unit.st_mtime_ns, unit.st_size) for unit in units]
     made_of = repr((numba.__version__, sources))
     stamp = folder / "kernel-sources.txt"
     with suppress(OSError):  # a folder that cannot be written to keeps what is in it

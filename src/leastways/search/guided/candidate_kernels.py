@@ -8,22 +8,29 @@ best.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.arrays import copy, fill
-from leastways.kernels.compiled import lean
-from leastways.kernels.gains import LEAST_GAIN, add_gain
-from leastways.kernels.guides import Guides, Scratch, is_new, state_hash
-from leastways.kernels.knapsack import Items, knapsack, list_best, list_items, mean_costs
-from leastways.kernels.moves import anywhere, first_moves, step_from_accepted
-from leastways.kernels.propose import perturb, same_state
-from leastways.kernels.random import uniform
-from leastways.kernels.rules import RuleTables, repair
-from leastways.kernels.shared import SharedNet, shared_log_odds
-from leastways.kernels.surrogate import LEAST_SPREAD, MOST_LOG_ODDS, chance, learn, lift_of, log_odds, solve, tabulate
-from leastways.kernels.tables import Tables, objective_costs, reachable
+from leastways._compiled import lean, wrapping
+from leastways._random_kernels import GOLDEN, below, copy, fill, mix64, uniform
+from leastways.costs.kernels import Tables, objective_costs, reachable
+from leastways.feasibility.kernels import RuleTables, perturb, repair, same_state, uniform_state
+from leastways.search.guided.knapsack_kernels import Items, knapsack, list_best, list_items, mean_costs
+from leastways.search.guided.surrogate_kernels import (
+    LEAST_SPREAD,
+    MOST_LOG_ODDS,
+    SharedNet,
+    chance,
+    learn,
+    lift_of,
+    log_odds,
+    shared_log_odds,
+    solve,
+    tabulate,
+)
+from leastways.search.kernels import LEAST_GAIN, add_gain
 
 _LEAST_CHANCE = 0.02  # the guess may be wrong
 _PATIENCE = 5  # rounds without a yes after which any would do, whatever it costs
@@ -309,3 +316,227 @@ def tell_guided(
             error += weight * miss * miss
             total += weight
         g.spread[p] = max(math.sqrt(error / total), LEAST_SPREAD)
+
+
+# What guided search keeps for each person, and the memory of states it has asked about.
+
+
+class Parts(NamedTuple):
+    """Which parts of guided search are on; all of them, but to measure what each is worth."""
+
+    first_moves: bool  # begin with single moves
+    aim: bool  # at samples that are badly served; else at any
+    surrogate: bool  # guess what the model would say, and solve on the guess
+    steps: bool  # around accepted states, and exploration, beside what the guess proposes
+    gains: bool  # ask first where an answer would lower the objective most; else where a yes is likeliest
+    easing: bool  # ask in the end whether smaller changes would do
+    swaps: bool  # choose the options greedily and then by exact swaps; else greedily alone
+
+
+class Guides(NamedTuple):
+    """What guided search knows of each person."""
+
+    parts: Parts
+
+    stream: NDArray[np.uint64]  # [P]
+    alive: NDArray[np.bool_]  # [P]
+    rounds: NDArray[np.int64]  # [P]
+    window: NDArray[np.int64]  # [P] which window of the samples is next
+    now: NDArray[np.float64]  # [P] present log-odds against the threshold
+    n_asked: NDArray[np.int64]  # [P]
+    asked: NDArray[np.int32]  # [P, B, F]
+    odds: NDArray[np.float64]  # [P, B] answers as log-odds against the threshold
+    told: NDArray[np.float64]  # [P, B] what the shared surrogate says of them, as a change from the present
+    probability: NDArray[np.float64]  # [P, B]
+    n_valid: NDArray[np.int64]  # [P]
+    valid: NDArray[np.int32]  # [P, B] which of the asked were accepted and are permitted
+    seen: NDArray[np.uint64]  # [P, H] hashes of asked states, open addressing, 0 is empty
+    lowest: NDArray[np.float64]  # [P, M] cheapest accepted so far, on the objective's scale
+    columns: NDArray[np.int64]  # [F + 1] where each feature's columns of the person's own surrogate begin
+    normal: NDArray[np.float64]  # [P, D, D]
+    moment: NDArray[np.float64]  # [P, D]
+    own_lift: NDArray[np.float64]  # [P, V] what a move adds to the log-odds, by the person's own surrogate
+    lift: NDArray[np.float64]  # [P, V] the same with the shared surrogate's share
+    spread: NDArray[np.float64]  # [P] how far the guess is off, in log-odds
+
+
+class Scratch(NamedTuple):
+    """Room for one person's round."""
+
+    codes: NDArray[np.int32]  # [C + 1, F]
+    costs: NDArray[np.float64]  # [C, S] rough costs under a window of the samples, enough to rank candidates
+    value: NDArray[np.float64]  # [C]
+    chance: NDArray[np.float64]  # [C] guessed chance of acceptance
+    lowest: NDArray[np.float64]  # [S]
+    fresh: NDArray[np.uint64]  # [H] hashes of this round's candidates
+    need: NDArray[np.float64]  # [S] running sum of how badly samples are served
+    row: NDArray[np.float64]  # [M]
+    factor: NDArray[np.float64]  # [D, D]
+    used: NDArray[np.int64]  # [D]
+    weights: NDArray[np.float64]  # [D]
+    places: NDArray[np.int64]  # [2 F]
+    values: NDArray[np.float64]  # [2 F]
+    hidden: NDArray[np.float64]  # [hidden units of the shared surrogate]
+
+
+@wrapping
+def state_hash(codes: NDArray[np.int32]) -> np.uint64:
+    """Return a hash of a state that is never 0."""
+    h = GOLDEN
+    for f in range(codes.shape[0]):
+        h = mix64(h ^ (np.uint64(codes[f]) + np.uint64(f + 1) * GOLDEN))
+    return h | np.uint64(1)
+
+
+@lean
+def is_new(seen: NDArray[np.uint64], h: np.uint64, enter: bool) -> bool:
+    """Whether a hash is not in the table [H, a power of two]; enters it if asked to."""
+    last = seen.shape[0] - 1
+    place = np.int64(h >> np.uint64(1)) & last
+    while seen[place] != np.uint64(0):
+        if seen[place] == h:
+            return False
+        place = (place + 1) & last
+    if enter:
+        seen[place] = h
+    return True
+
+
+@lean
+def enter_seen(g: Guides, people: NDArray[np.int64], codes: NDArray[np.int32], new: NDArray[np.bool_]) -> None:
+    """Enter states (codes [R, F]) as asked; new [R] is written: which of them were not in before."""
+    for r in range(people.shape[0]):
+        new[r] = is_new(g.seen[people[r]], state_hash(codes[r]), True)
+
+
+# Candidates of guided search that need no guess of the model: first moves, steps around accepted states, and any.
+
+
+@lean
+def first_moves(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    p: int,
+    out: NDArray[np.int32],  # [C, F] written
+    most: int,
+    state: np.uint64,
+) -> tuple[np.uint64, int]:
+    """Write single moves, within the rules: every other value of a category, half the way to each end of an order."""
+    n = 0
+    for f in range(out.shape[1]):
+        v, last = t.offsets[f], n_choices[p, f] - 1
+        own = 0
+        while own < last and choices[p, v + own] < t.start[p, f]:
+            own += 1
+        for k in range(last + 1):
+            half = k == own + (last - own + 1) // 2 or k == own - (own + 1) // 2
+            if k == own or n == most or (t.ordered[f] and not half):
+                continue
+            copy(t.start[p], out[n])
+            out[n, f] = choices[p, v + k]
+            state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out[n], state)
+            if fine and not same_state(out[n], t.start[p]):
+                n += 1
+    return state, n
+
+
+@lean
+def _ease_one(t: Tables, p: int, drop: bool, out: NDArray[np.int32], state: np.uint64) -> np.uint64:
+    """Take back one change of a state, at random: all of it, or part of the way."""
+    changed = 0
+    for f in range(out.shape[0]):
+        if out[f] != t.start[p, f]:
+            changed += 1
+    if changed == 0:
+        return state
+    state, which = below(state, changed)
+    for f in range(out.shape[0]):
+        if out[f] == t.start[p, f]:
+            continue
+        if which > 0:
+            which -= 1
+            continue
+        if drop or not t.ordered[f]:
+            out[f] = t.start[p, f]
+        else:
+            state, share = uniform(state)
+            near = t.start[p, f] + np.int32((out[f] - t.start[p, f]) * share)
+            if t.allowed[p, t.offsets[f] + near]:
+                out[f] = near
+        break
+    return state
+
+
+@lean
+def _change_affordable(
+    t: Tables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    p: int,
+    m: int,
+    out: NDArray[np.int32],
+    state: np.uint64,
+) -> np.uint64:
+    """Set one feature that sample m may edit to a random value."""
+    open_to = 0
+    for f in range(out.shape[0]):
+        if n_choices[p, f] > 1 and not np.isnan(t.scores[p, f, m]):
+            open_to += 1
+    if open_to == 0:
+        return state
+    state, which = below(state, open_to)
+    for f in range(out.shape[0]):
+        if n_choices[p, f] > 1 and not np.isnan(t.scores[p, f, m]):
+            if which == 0:
+                state, pick = below(state, n_choices[p, f])
+                out[f] = choices[p, t.offsets[f] + pick]
+                break
+            which -= 1
+    return state
+
+
+@lean
+def step_from_accepted(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    g: Guides,
+    p: int,
+    m: int,
+    out: NDArray[np.int32],
+    state: np.uint64,
+) -> tuple[np.uint64, bool]:
+    """Start from an accepted state: drop a change, pull one back, or change something that sample m can afford."""
+    state, pick = below(state, g.n_valid[p])
+    copy(g.asked[p, g.valid[p, pick]], out)
+    state, kind = below(state, 4)
+    if kind < 3:
+        state = _ease_one(t, p, kind == 0, out, state)
+    if kind >= 2:
+        state = _change_affordable(t, choices, n_choices, p, m, out, state)
+    state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out, state)
+    return state, fine and not same_state(out, t.start[p])
+
+
+@lean
+def anywhere(
+    t: Tables,
+    rules: RuleTables,
+    choices: NDArray[np.int32],  # [P, V]
+    n_choices: NDArray[np.int32],  # [P, F]
+    g: Guides,
+    p: int,
+    wanted: int,
+    out: NDArray[np.int32],  # [wanted, F] written
+    state: np.uint64,
+) -> tuple[np.uint64, int]:
+    """Draw states that were not asked about, anywhere: from the first yes, steps lead to cheaper ones."""
+    made = 0
+    for _ in range(wanted):
+        state, found = uniform_state(t, rules, choices, n_choices, p, out[made], state)
+        if found and is_new(g.seen[p], state_hash(out[made]), True):
+            made += 1
+    return state, made

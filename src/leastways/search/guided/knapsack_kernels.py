@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastways.kernels.arrays import fill
-from leastways.kernels.compiled import lean
-from leastways.kernels.lanes import WIDTH, load, total, where_below, zeros
-from leastways.kernels.tables import TIE, Tables, linear_mean, row_of, scaled
+from leastways._compiled import lean
+from leastways._lanes_kernels import WIDTH, load, total, where_below, zeros
+from leastways._random_kernels import fill
+from leastways.costs.kernels import TIE, Tables, linear_mean, row_of, scaled
 
 COARSE = 24  # values of a long grid that the sweep looks at; trimming then looks at all
 _SWEEPS = 9
