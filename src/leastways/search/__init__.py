@@ -4,13 +4,25 @@ from leastways.search.cols import COLS, PCOLS
 from leastways.search.guided.searcher import Guided
 from leastways.search.local import LocalSearch, RandomSearch
 from leastways.search.loop import SearchResult, run_search
-from leastways.search.protocol import Account, Background, Chosen, Moves, Preparing, Problem, Questions, Run, Searcher
+from leastways.search.protocol import (
+    Account,
+    Accounting,
+    Background,
+    Chosen,
+    Moves,
+    Preparing,
+    Problem,
+    Questions,
+    Run,
+    Searcher,
+)
 from leastways.search.registry import as_searcher, register_searcher
 
 __all__ = [
     "COLS",
     "PCOLS",
     "Account",
+    "Accounting",
     "Background",
     "Chosen",
     "Guided",

@@ -93,17 +93,87 @@ class Problem:
         """Whether the deadline has passed."""
         return self.deadline is not None and monotonic() >= self.deadline
 
-    def costs(self, person: int, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return what a state (codes [F]) counts in the objective of a person, under each sampled cost function, [M].
+    # People's grids and costs. A state is a row of codes, one for each feature: its value's position in the grid.
 
-        It is `unserved` where the person would not go there: neither the model nor the schema's rules are looked at.
+    @property
+    def n_features(self) -> int:
+        """Features of a state."""
+        return int(self.start.shape[1])
+
+    @property
+    def start(self) -> NDArray[np.int32]:
+        """Codes of people's present states, [P, F]."""
+        return self.samples.tables.start
+
+    @property
+    def sizes(self) -> NDArray[np.int32]:
+        """Values in each person's grid of each feature, [P, F]; codes run from 0 to one less."""
+        return self.samples.tables.used
+
+    @property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Whether a feature's values have an order, as numbers and ordinal categories do, [F]."""
+        return self.samples.tables.ordered
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of each person's sampled cost functions, [P, M]; a person's sum to 1."""
+        return self.samples.tables.weights
+
+    def choices(self, person: int, feature: int) -> NDArray[np.int32]:
+        """Return the codes that a person may choose for a feature, in ascending order, the present one included.
+
+        Rules across features are not looked at: `permits` says whether a whole state is permitted.
         """
-        used = self.samples.tables.used[person]
-        if np.shape(codes) != used.shape or not ((np.asarray(codes) >= 0) & (np.asarray(codes) < used)).all():
-            raise SettingError(f"codes must be {len(used)} whole numbers from 0 up to {used - 1}, not {codes!r:.200}.")
-        out = np.empty(self.samples.n_samples)
-        objective_costs(self.samples.tables, person, np.ascontiguousarray(codes, np.int32), out)
-        return out
+        t = self.samples.tables
+        return np.flatnonzero(t.allowed[person, t.offsets[feature] : t.offsets[feature + 1]]).astype(np.int32)
+
+    def values(self, person: int, feature: int) -> NDArray[np.float64]:
+        """Return a person's grid of a feature, by code: numbers as they are, categories as their position."""
+        t = self.samples.tables
+        return t.levels[person, t.offsets[feature] :][: t.used[person, feature]].copy()
+
+    def permits(self, people: int | NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Say which states (codes [R, F]) are permitted to their people ([R], or one person for all), [R].
+
+        A permitted state is within the person's choices and breaks no rule of the schema.
+        """
+        codes = np.ascontiguousarray(codes, np.int32)
+        people = np.ascontiguousarray(np.broadcast_to(people, len(codes)), np.int64)
+        self._check_codes(people, codes)
+        return self.samples.permits(people, codes)
+
+    def costs(self, person: int, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return what states count in the objective of a person under each sampled cost function.
+
+        The result is [M] for one state (codes [F]) and [R, M] for several (codes [R, F]). A cost is `unserved` where
+        the person would not make the change: neither the model nor the schema's rules are looked at.
+        """
+        states = np.ascontiguousarray(np.atleast_2d(codes), np.int32)
+        self._check_codes(np.full(len(states), person), states)
+        out = np.empty((len(states), self.samples.n_samples))
+        for state, row in zip(states, out, strict=True):
+            objective_costs(self.samples.tables, person, state, row)
+        return out[0] if np.ndim(codes) == 1 else out
+
+    def random(self, person: int) -> np.random.Generator:
+        """Return a generator for a person: the same on every call, and independent of who else is searched for."""
+        return np.random.default_rng(int(self.keys[person]))
+
+    def _check_codes(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
+        """Raise unless codes [R, F] are states in the grids of people [R]."""
+        if codes.shape != (len(people), self.n_features):
+            raise SettingError(
+                f"codes must be {self.n_features} whole numbers for each state, one for each feature; their shape is "
+                f"{list(codes.shape)}."
+            )
+        outside = (codes < 0) | (codes >= self.sizes[people])
+        if outside.any():
+            r, f = np.argwhere(outside)[0]
+            raise SettingError(
+                f"codes must be within the person's grid: feature {f} of person {people[r]} has codes from 0 to "
+                f"{self.sizes[people[r], f] - 1}, not {codes[r, f]}."
+            )
 
     @property
     def unserved(self) -> float:

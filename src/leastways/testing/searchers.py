@@ -1,23 +1,24 @@
-"""The contract every searcher must keep. Run your own through it: ``check_searcher(MySearcher())``."""
+"""The contract of searchers, as a suite that a user's own can be run through: ``check_searcher(MySearcher())``.
+
+The suite uses the documented surface of `leastways` alone, as a searcher does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._extras import require
-from leastways._random import keys_of_rows, stream
-from leastways.costs import CostDistribution, CostModel
-from leastways.feasibility.kernels import meets_rules
-from leastways.models import Model, TorchModel, as_model
+from leastways.errors import MissingExtraError
+from leastways.models import Model, TorchModel
 from leastways.recourse import Recourse
 from leastways.schema import AtMost, IfThen, Schema
-from leastways.search import Background, Preparing, Problem, Questions, Run, Searcher
-from leastways.search.protocol import Accounting
-from leastways.search.registry import made_ready
+from leastways.search import Accounting, Background, Chosen, Preparing, Problem, Questions, Run, Searcher
 
 Method = Searcher | Preparing
 
@@ -38,7 +39,7 @@ def check_searcher(searcher: Method, seed: int = 0, gradients: bool = False) -> 
 
 def check_asks_within_allowance(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Questions stay within `left`, are real states, and stand person by person."""
-    world = _World(seed, gradients)
+    world = _world(seed, gradients)
     for _ in _rounds(searcher, world, world.problem()):  # which looks at every question before it is answered
         pass
 
@@ -48,48 +49,48 @@ def _check_questions(questions: Questions, left: NDArray[np.int64], problem: Pro
     assert len(asked) == len(left), "a question names a person who is not in the chunk"
     assert (asked <= left).all(), "more rows asked for a person than `left` allows"
     assert (np.diff(questions.people) >= 0).all(), "rows of one person must stand together, in order of people"
-    used = problem.samples.tables.used[questions.people]
-    assert ((questions.codes >= 0) & (questions.codes < used)).all(), "a question holds a code outside the grid"
+    sizes = problem.sizes[questions.people]
+    assert ((questions.codes >= 0) & (questions.codes < sizes)).all(), "a question holds a code outside the grid"
 
 
 def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """After every round the options are accepted, permitted, within the rules, distinct, and at most N."""
-    world = _World(seed, gradients)
+    world = _world(seed, gradients)
     problem = world.problem()
-    t, rules = problem.samples.tables, problem.samples.rules
     for run, _ in _rounds(searcher, world, problem):
         chosen = run.chosen()
         for p in range(problem.n_people):
             options = chosen.codes[p, : chosen.n[p]]
             assert len(options) <= problem.n_options, "more options than asked for"
             assert len(np.unique(options, axis=0)) == len(options), "an option is offered twice"
-            for codes in options:
-                assert t.allowed[p, t.offsets[:-1] + codes].all(), "an option breaks a fixed feature or a direction"
-                assert meets_rules(rules, t.offsets, p, t.start[p], codes), "an option breaks a rule"
+            for f in range(problem.n_features):
+                within = np.isin(options[:, f], problem.choices(p, f))
+                assert within.all(), "an option breaks a fixed feature or a direction"
+            assert problem.permits(p, options).all(), "an option breaks a rule"
             accepted = world.judge(Questions(np.full(len(options), p), options), problem) >= 0.5
             assert accepted.all(), "the model does not accept an option"
 
 
 def check_company_does_not_matter(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """A person's options and queries are the same alone as among others."""
-    world = _World(seed, gradients)
+    world = _world(seed, gradients)
     together = _finish(searcher, world, world.problem())
     for p in (0, _PEOPLE // 2, _PEOPLE - 1):
-        alone = _finish(searcher, world, world.problem([p]))
+        alone = _finish(searcher, world, world.problem(p))
         assert alone[1][0] == together[1][p], "the number of queries depends on who else is in the chunk"
         assert np.array_equal(alone[0][0], together[0][p]), "the options depend on who else is in the chunk"
 
 
 def check_runs_are_independent(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Two runs of one searcher give the same options: it holds settings, not state."""
-    world = _World(seed, gradients)
+    world = _world(seed, gradients)
     first, second = (_finish(searcher, world, world.problem()) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first[0], second[0], strict=True)), "a second run differs"
 
 
 def check_nothing_asked_nothing_offered(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Before the first answer there are no options, and with no allowance there are no questions."""
-    world = _World(seed, gradients)
+    world = _world(seed, gradients)
     run = world.ready(searcher).start(world.problem())
     assert (run.chosen().n == 0).all(), "options are offered before the model was asked"
     assert not len(run.ask(np.zeros(_PEOPLE, np.int64)).people), "rows are asked for although none are left"
@@ -97,7 +98,7 @@ def check_nothing_asked_nothing_offered(searcher: Method, seed: int = 0, gradien
 
 def check_works_in_recourse(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """The searcher works behind `Recourse`, within its budget."""
-    world = _World(seed, gradients)
+    world = _world(seed, gradients)
     rec = Recourse(world.model, world.schema, searcher, n_options=_N_OPTIONS, budget=_BUDGET, n_costs=_N_COSTS)
     plans = rec.fit(world.frame).recommend(world.people)
     assert (plans.summary["queries"] <= _BUDGET).all(), "the budget is exceeded"
@@ -122,6 +123,8 @@ class _World(Model):
 
     def __init__(self, seed: int, gradients: bool = False) -> None:
         self.model: object = _torch_twin() if gradients else self
+        self.seed = seed
+        self.problems: dict[tuple[int, ...], Problem] = {}
         draw = np.random.default_rng(seed)
         n = 80
         self.frame = pd.DataFrame(
@@ -146,29 +149,78 @@ class _World(Model):
         self.people = people.assign(
             years=np.where(place % 4 == 1, -3, people["years"]), income=np.where(place % 5 == 2, 1.5, people["income"])
         )
-        self.encoded = self.schema.encode(self.people)
-        self.keys = keys_of_rows(self.encoded.content(), seed)
-        self.costs = CostModel.fit(self.schema, CostDistribution(), self.frame)
 
     def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         years, income, level, kind = _columns(frame).T
         return np.asarray(1 / (1 + np.exp(-6 * (years + income + level + kind - 1.8))))
 
-    def ready(self, method: Method) -> Searcher:
-        """Return a method prepared, if it has to be, with all rows of this world."""
-        model = as_model(self.model, 1)
-        rows = self.schema.encode(self.frame.dropna())
-        return made_ready(method, lambda: Background(self.schema, rows, model, 0.5, 0))
+    @cached_property
+    def recourse(self) -> tuple[Recourse, _Recorder]:
+        """A fitted `Recourse`, and what it gives its searcher."""
+        recorder = _Recorder()
+        recourse = Recourse(
+            self.model,
+            self.schema,
+            recorder,
+            n_options=_N_OPTIONS,
+            budget=_BUDGET + 1,  # a person's own row takes one
+            n_costs=_N_COSTS,
+            random_state=self.seed,
+        )
+        return recourse.fit(self.frame), recorder
 
-    def problem(self, places: list[int] | None = None) -> Problem:
-        rows = np.arange(_PEOPLE) if places is None else np.array(places)
-        samples = self.costs.sample(self.encoded.take(rows), self.keys[rows], _N_COSTS, [None] * len(rows))
-        present = self.probability(self.people)[rows]
-        people = self.encoded.take(rows)
-        return Problem(samples, people, stream(self.keys[rows], "search"), _N_OPTIONS, _BUDGET, present, 0.5)
+    def ready(self, method: Method) -> Searcher:
+        """Return a method prepared, if it has to be, with the rows of this world."""
+        return method.prepare(self.recourse[1].background[0]) if isinstance(method, Preparing) else method
+
+    def problem(self, *places: int) -> Problem:
+        """Return a copy of the problem that `Recourse` sets about these people, or about all."""
+        if places not in self.problems:
+            recourse, recorder = self.recourse
+            recourse.recommend(self.people.iloc[list(places)] if places else self.people)
+            self.problems[places] = recorder.problems.pop()
+        return deepcopy(self.problems[places])
 
     def judge(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
         return self.probability(self.schema.decode(questions.codes, problem.people, questions.people))
+
+
+@dataclass(frozen=True)
+class _Recorder:
+    """A searcher that keeps what it is given, and asks for nothing."""
+
+    background: list[Background] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def prepare(self, background: Background) -> Searcher:
+        self.background.append(background)
+        return self
+
+    def start(self, problem: Problem) -> Run:
+        self.problems.append(problem)
+        return _NoRun(problem)
+
+
+@dataclass(frozen=True)
+class _NoRun:
+    """A run without a question."""
+
+    problem: Problem
+
+    def ask(self, left: NDArray[np.int64]) -> Questions:
+        return Questions(np.empty(0, np.int64), np.empty((0, self.problem.n_features), np.int32))
+
+    def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
+        raise AssertionError("nothing was asked")
+
+    def chosen(self) -> Chosen:
+        return Chosen.none(self.problem.n_people, self.problem.n_options, self.problem.n_features)
+
+
+@lru_cache(maxsize=4)
+def _world(seed: int, gradients: bool) -> _World:
+    """Return a world, the same for every check."""
+    return _World(seed, gradients)
 
 
 def _columns(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -180,7 +232,10 @@ def _columns(frame: pd.DataFrame) -> NDArray[np.float64]:
 
 def _torch_twin() -> TorchModel:
     """Return the model of a world as a torch module."""
-    torch = require("torch", "torch", "a check of gradients")
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("a check of gradients needs torch: pip install 'leastways[torch]'") from error
     layer = torch.nn.Linear(4, 1, dtype=torch.float64, device="meta")
     values = {"weight": torch.full((1, 4), 6.0).double(), "bias": torch.tensor([-6 * 1.8]).double()}
     layer.load_state_dict(values, assign=True)
