@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from leastways.audit import audit_plans
-from leastways.report import audit_html
-from leastways.report.audit_css import AUDIT_SHEET
+from leastways.report import audit_html, audit_style
 from tests.audit.made import drawn, oracle
 from tests.browsers import chromium
 
@@ -29,7 +28,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self' file:\">"
     strict = audit_html(audit, stylesheet_href="audit.css").replace("<head>", f"<head>{policy}")
     (folder / "strict.html").write_text(strict, encoding="utf-8")
-    (folder / "audit.css").write_text(AUDIT_SHEET, encoding="utf-8")
+    (folder / "audit.css").write_text(audit_style(), encoding="utf-8")
     return folder / "report.html"
 
 

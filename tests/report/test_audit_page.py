@@ -14,8 +14,7 @@ import pytest
 
 from leastways.audit import Audit, audit_plans
 from leastways.errors import DataError
-from leastways.report import audit_html, write_audit
-from leastways.report.audit_css import AUDIT_SHEET
+from leastways.report import audit_html, audit_style, write_audit
 from leastways.report.plots import change_map, cost_curves, coverage_bars, draw_audit
 from tests.audit.made import drawn, oracle, plans, row
 from tests.report.test_html import Page, check_self_contained
@@ -105,7 +104,7 @@ def test_can_be_read_by_everybody(page: Page) -> None:
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     for words in ("prefers-color-scheme: dark", "@media print", "max-width: 40rem"):
-        assert words in AUDIT_SHEET
+        assert words in audit_style()
 
 
 def test_a_server_may_forbid_all_styles_in_the_page(audit: Audit) -> None:

@@ -10,7 +10,6 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,6 +23,7 @@ from leastways.audit.groups import CROSS
 from leastways.audit.wording import measure_name
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import NOT_SEARCHED, RecoursePlans
+from leastways.report.rendering import render
 
 MAX_BARS, MAX_PEOPLE = 12, 40
 _SIZE = (5.0, 3.5)
@@ -39,9 +39,9 @@ class Picture:
     alt: str
     caption: str
 
-    def svg(self) -> str:
-        """Return the picture as an element of an HTML page."""
-        return inline_svg(self.figure, self.name, f"{self.title}. {self.alt}")
+    def svg(self, styles: bool = True) -> str:
+        """Return the picture as an element of an HTML page; see `inline_svg`."""
+        return inline_svg(self.figure, self.name, f"{self.title}. {self.alt}", styles)
 
 
 def can_draw() -> bool:
@@ -247,35 +247,39 @@ STYLE: dict[str, Any] = {
 }
 
 
-def inline_svg(figure: Any, name: str, alt: str) -> str:
-    """Return the figure as an `<svg>` element. `name` makes its ids unique; `alt` says what is to be seen."""
+def inline_svg(figure: Any, name: str, alt: str, styles: bool = True) -> str:
+    """Return a figure as an SVG element for a page: the page's colours and font, and ids of its own.
+
+    Parameters
+    ----------
+    figure
+        The matplotlib figure.
+    name
+        What begins each id, so that no two drawings in a page share one.
+    alt
+        What is to be seen, in words.
+    styles
+        False writes plain attributes in place of styles, for pages whose policy forbids these.
+    """
     matplotlib = require("matplotlib", "plots", "A picture")
     buffer = io.StringIO()
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", text)
     for colour, variable in _IN_PAGE.items():
         text = text.replace(colour, variable)
+    if not styles:
+        text = re.sub(r"<(style)\b.*?</\1>", "", text, flags=re.DOTALL)
+        text = re.sub(r'style="([^"]*)"', lambda found: _attributes(found[1]), text)
     head, body = text.split(">", 1)
-    view = re.search(r'viewBox="[^"]*"', head)
+    view = re.search(r'viewBox="([^"]*)"', head)
     if view is None:  # matplotlib has always written one
         raise RuntimeError("the drawing has no viewBox")
-    space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return (
-        f'<svg {space} {view[0]} role="img" aria-labelledby="{name}-alt">'
-        f'<title id="{name}-alt">{escape(alt)}</title>{body.strip()}'
-    )
-
-
-def without_styles(svg: str) -> str:
-    """Return an inline drawing whose looks are plain attributes: a page may then forbid styles that stand in it."""
-    text = re.sub(r"<style\b.*?</style>", "", svg, flags=re.DOTALL)
-    text = re.sub(r'style="([^"]*)"', lambda found: _attributes(found[1]), text)
-    return text.replace("<svg ", '<svg stroke-linejoin="round" stroke-linecap="butt" ', 1)
+    return render("drawing.svg", view=view[1], name=name, alt=alt, body=body.strip(), styles=styles)
 
 
 def _attributes(style: str) -> str:

@@ -128,6 +128,14 @@ class Wish:
     score: float | None
     limits: str
 
+    @property
+    def percent(self) -> str:
+        """The score as a percentage; empty where none is known."""
+        if self.score is None:
+            return ""
+        percent = 100 * self.score
+        return f"{percent:.0f} %" if percent >= 1 or percent == 0 else "under 1 %"
+
 
 def wishes_of(schema: Schema, said: Preferences) -> tuple[Wish, ...]:
     """Put a profile into words, what they would change most gladly first."""

@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from leastways.audit.groups import NOT_STATED
 from leastways.errors import LeastwaysError
-from leastways.report import audit_html
-from leastways.report.audit_css import AUDIT_SHEET
+from leastways.report import audit_body, audit_html, audit_style
 from leastways.server.faults import NotKnown
 from leastways.server.pages.auditing import (
     MOST_COLUMNS,
@@ -118,7 +117,7 @@ class AuditorPages:
 
     def sheet(self, request: Request) -> Response:
         """Give out the looks of the report."""
-        return Response(AUDIT_SHEET, media_type="text/css", headers={"Cache-Control": "no-cache"})
+        return Response(audit_style(), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
     async def download(self, name: str, request: Request) -> Response:
         """Give out the audit that was shown, as JSON, as one page, or table by table as CSV."""
@@ -211,8 +210,7 @@ def _has(audit: Audit, name: str) -> bool:
 
 def _body(audit: Audit) -> Markup:
     """Return what stands in the report's page: it escapes whatever comes from data itself."""
-    page = audit_html(audit, stylesheet_href=_SHEET)
-    return Markup(page.partition("<main>")[2].rpartition("</main>")[0])
+    return Markup(audit_body(audit))
 
 
 def _content(name: str, audit: Audit) -> str:

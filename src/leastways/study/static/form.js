@@ -1,9 +1,5 @@
-"""What a study's form does: pages, progress, answers kept in the browser where it allows that, answers saved as a file.
-
-Plain JavaScript without any library. The answers live in one object; the radio buttons and the browser's store follow.
-"""
-
-SCRIPT = r"""
+// A study's form: pages, progress, answers kept in the browser where it allows that, answers saved as a file.
+// Plain JavaScript without a library. The answers live in one object; the radio buttons and the browser's store follow.
 "use strict";
 (function () {
   const about = JSON.parse(document.getElementById("about").textContent);
@@ -210,4 +206,3 @@ SCRIPT = r"""
   showAnswers();
   go(held && Number.isInteger(held.page) ? held.page : 0, false);
 })();
-"""
