@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastways._compiled import lean
 from leastways._random_kernels import below, copy
-from leastways.costs.kernels import Tables
 
 _REPAIRS = 8
 
@@ -251,6 +250,22 @@ def list_choices(
             n_choices[p, f] = n
 
 
+class StateTables(Protocol):
+    """Slots and present states of a chunk of people: the part of the cost tables that proposals read."""
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """[F + 1]."""
+
+    @property
+    def start(self) -> NDArray[np.int32]:
+        """[P, F]."""
+
+    @property
+    def picked(self) -> NDArray[np.int64]:
+        """[F] scratch."""
+
+
 @lean
 def _change_one(
     offsets: NDArray[np.int64],
@@ -277,7 +292,7 @@ def _change_one(
 
 @lean
 def perturb(
-    t: Tables,
+    t: StateTables,
     rules: RuleTables,
     choices: NDArray[np.int32],  # [P, V]
     n_choices: NDArray[np.int32],  # [P, F]
@@ -316,7 +331,7 @@ def perturb(
 
 @lean
 def uniform_state(
-    t: Tables,
+    t: StateTables,
     rules: RuleTables,
     choices: NDArray[np.int32],  # [P, V]
     n_choices: NDArray[np.int32],  # [P, F]
