@@ -33,8 +33,8 @@ def table(n: int = 240, seed: int = 3) -> pd.DataFrame:
 
 TRAIN = table()
 SCHEMA = Schema.infer(TRAIN).update(
-    age={"direction": "up", "limits": [0, 120]},
-    income={"limits": [0, None]},
+    age={"direction": "up", "valid_range": [0, 120]},
+    income={"valid_range": [0, None]},
     school={"order": SCHOOLS, "direction": "up"},
     sex={"direction": "fixed"},
 )
@@ -97,7 +97,7 @@ def broken(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> lis
         wrong = {"fixed": by != 0, "up": by < 0, "down": by > 0, "any": False}[feature.direction]
         if wrong:
             out.append(f"{feature.name} moved {by} though {feature.direction}")
-        if by != 0 and after[feature.name] in feature.never:
+        if by != 0 and after[feature.name] in feature.excluded:
             out.append(f"{feature.name} came to {after[feature.name]}, to which nobody is led")
     for rule in schema.rules:
         if isinstance(rule, AtMost):
@@ -141,8 +141,8 @@ def worlds(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, Any]:
         grids = {name: {"grid": schema.by_name[name].values[1:-1]} for name in "abc"}
         schema = schema.update({name: said for name, said in grids.items() if said["grid"]})
     if draw(st.booleans()):
-        never = {name: {"never": schema.by_name[name].values[1::2]} for name in "bde"}
-        schema = schema.update(never)
+        excluded = {name: {"excluded": schema.by_name[name].values[1::2]} for name in "bde"}
+        schema = schema.update(excluded)
     rules: list[Any] = [
         AtMost(draw(st.integers(1, 4))),
         Forbidden({"d": ["x"], "f": True}),

@@ -161,12 +161,12 @@ def test_what_a_cost_table_says_of_them() -> None:
 
 
 def test_a_rule_may_name_where_only_people_stand() -> None:
-    """With limits that say so; else a number off the grid is taken for a slip."""
+    """With a valid range that says so; else a number off the grid is taken for a slip."""
     rule = IfThen({"age": 100}, {"school": ["high"]})
     plans = asked(schema=SCHEMA.update(rules=[rule])).recommend(PEOPLE.assign(age=100, income=800.0, school="none"))
     stays = plans.options["age"] == 100
     assert (plans.options["school"][stays] == "high").all()
-    free = SCHEMA.update(age={"limits": [None, None]})
+    free = SCHEMA.update(age={"valid_range": [None, None]})
     with pytest.raises(lw.SchemaError, match="100 is not a value of 'age'"):
         free.update(rules=[rule])
 
@@ -193,7 +193,7 @@ def test_absurdly_far(method: str, far: dict[str, Any]) -> None:
     """No rounding hides what else a person could do."""
     if method == "ar":
         pytest.importorskip("highspy")
-    free = SCHEMA.update(age={"limits": [None, None]}, income={"limits": [None, None]})
+    free = SCHEMA.update(age={"valid_range": [None, None]}, income={"valid_range": [None, None]})
     plans = asked(schema=free, method=method).recommend(PEOPLE.head(4).assign(**far))
     assert (plans.summary["status"] == "found").all()
     assert set(far) <= set(plans.changes["feature"])

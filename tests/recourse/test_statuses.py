@@ -97,7 +97,7 @@ def test_rules_that_leave_no_way_end_the_search(method: str) -> None:
 
 
 BAD: dict[str, tuple[str, Any, str]] = {
-    "outside": ("age", 999, "column 'age': 999 is outside the limits; allowed: a whole number from 0 to 120"),
+    "outside": ("age", 999, "column 'age': 999 is outside the valid range; allowed: a whole number from 0 to 120"),
     "missing": ("income", np.nan, "column 'income': nan is missing; allowed: a number from 0 on"),
     "unseen": ("job", "nurze", "column 'job': 'nurze' is not a known category.*Did you mean 'nurse'?"),
     "fraction": ("age", 20.5, "column 'age': 20.5 is not a whole number"),

@@ -134,16 +134,19 @@ def _features(draw: st.DrawFn, name: str) -> Feature:
     }
     if kind == "integer":
         numbers = draw(st.sets(st.integers(-50, 50) | st.integers(-(2**50), 2**50), min_size=1, max_size=8))
-        words["limits"] = (draw(st.none() | st.just(min(numbers) - 3)), draw(st.none() | st.just(max(numbers) + 3)))
-        never = draw(st.sets(st.sampled_from(sorted(numbers))))
-        return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", never=tuple(never), **words)
+        words["valid_range"] = (
+            draw(st.none() | st.just(min(numbers) - 3)),
+            draw(st.none() | st.just(max(numbers) + 3)),
+        )
+        excluded = draw(st.sets(st.sampled_from(sorted(numbers))))
+        return Feature(name, "integer", tuple(sorted(numbers)), direction, "int64", excluded=tuple(excluded), **words)
     if kind == "real":
         dtype = draw(st.sampled_from(["float64", "Float64"]))
         return Feature(name, "real", tuple(sorted(draw(st.sets(_floats, min_size=1)))), direction, dtype, **words)
     values = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
     dtype = draw(st.sampled_from(["str", "object", "category"]))
     shunned = tuple(draw(st.sets(st.sampled_from(values))))
-    return Feature(name, kind, tuple(values), direction, dtype, never=shunned, **words)  # type: ignore[arg-type]
+    return Feature(name, kind, tuple(values), direction, dtype, excluded=shunned, **words)  # type: ignore[arg-type]
 
 
 def _rules(features: tuple[Feature, ...]) -> st.SearchStrategy[Any]:

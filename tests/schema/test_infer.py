@@ -50,7 +50,7 @@ def test_category_dtype_keeps_its_order_and_its_unused_categories(ordered: bool)
     assert feature.kind == ("ordinal" if ordered else "category")
     assert feature.values == ("none", "hs", "ba")
     assert feature.categories_ordered is ordered
-    assert feature.never == ("ba",)
+    assert feature.excluded == ("ba",)
     assert Schema.from_yaml(Schema((feature,)).to_yaml()).features == (feature,)
 
 
@@ -277,4 +277,4 @@ def test_only_some_pairs_are_shown() -> None:
 
 
 def test_categories_that_do_not_occur_are_not_alike() -> None:
-    assert infer(pd.Categorical(["a", "b"], ["a", "A", "b"])).never == ("A",)
+    assert infer(pd.Categorical(["a", "b"], ["a", "A", "b"])).excluded == ("A",)

@@ -158,15 +158,15 @@ def test_a_stepped_grid_has_both_ends_and_even_steps(low: int, span: int, step: 
 
 
 def test_values_that_nobody_is_led_to() -> None:
-    schema = SCHEMA.update(age={"never": [20, 30]})
-    assert schema.by_name["age"].never == (20, 30)
+    schema = SCHEMA.update(age={"excluded": [20, 30]})
+    assert schema.by_name["age"].excluded == (20, 30)
     assert schema.by_name["age"].offered.sum() == len(schema.by_name["age"].values) - 2
-    assert schema.update(age={"never": []}).by_name["age"].never == ()
+    assert schema.update(age={"excluded": []}).by_name["age"].excluded == ()
     assert Schema.from_yaml(schema.to_yaml()) == schema
-    with pytest.raises(SchemaError, match="never names 99, which is no value of it"):
-        SCHEMA.update(age={"never": [99]})
-    with pytest.raises(SchemaError, match="never must be a list of values, not 'abc'"):
-        SCHEMA.update(age={"never": "abc"})
+    with pytest.raises(SchemaError, match="excluded names 99, which is no value of it"):
+        SCHEMA.update(age={"excluded": [99]})
+    with pytest.raises(SchemaError, match="excluded must be a list of values, not 'abc'"):
+        SCHEMA.update(age={"excluded": "abc"})
 
 
 def test_a_step_names_multiples() -> None:

@@ -91,16 +91,16 @@ def test_people_may_stand_beyond_the_ends_of_a_grid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "value", "message"),
+    ("valid_range", "value", "message"),
     [
-        ([0, 120], 140, "140 is outside the limits; allowed: a whole number from 0 to 120"),
-        ([0, 120], -1, "-1 is outside the limits; allowed: a whole number from 0 to 120"),
-        ([None, 120], 121, "121 is outside the limits; allowed: a whole number up to 120"),
-        ([0, None], -1, "-1 is outside the limits; allowed: a whole number from 0 on"),
+        ([0, 120], 140, "140 is outside the valid range; allowed: a whole number from 0 to 120"),
+        ([0, 120], -1, "-1 is outside the valid range; allowed: a whole number from 0 to 120"),
+        ([None, 120], 121, "121 is outside the valid range; allowed: a whole number up to 120"),
+        ([0, None], -1, "-1 is outside the valid range; allowed: a whole number from 0 on"),
     ],
 )
-def test_what_is_beyond_the_limits_is_a_fault(limits: Any, value: int, message: str) -> None:
-    schema = SCHEMA.update(age={"limits": limits})
+def test_a_number_outside_the_valid_range_is_a_fault(valid_range: Any, value: int, message: str) -> None:
+    schema = SCHEMA.update(age={"valid_range": valid_range})
     schema.validate(GOOD.assign(age=[1, 119]))
     with pytest.raises(DataError) as caught:
         schema.validate(GOOD.assign(age=[20, value]))
@@ -116,11 +116,11 @@ def test_what_a_column_cannot_hold_is_a_fault() -> None:
     ]
 
 
-def test_limits_and_what_a_column_can_hold_are_told_apart() -> None:
-    schema = Schema.infer(TRAIN.astype({"age": "uint8"}), target="y").update(age={"limits": [0, 1000]})
+def test_valid_range_and_column_range_have_messages_of_their_own() -> None:
+    schema = Schema.infer(TRAIN.astype({"age": "uint8"}), target="y").update(age={"valid_range": [0, 1000]})
     assert schema.problems(GOOD.assign(age=[300, 1001]))["problem"].tolist() == [
         "is beyond what can be worked with; allowed: 0 to 255",
-        "is outside the limits; allowed: a whole number from 0 to 1000",
+        "is outside the valid range; allowed: a whole number from 0 to 1000",
     ]
 
 
@@ -132,23 +132,23 @@ def test_integers_that_no_float_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "message"),
+    ("valid_range", "message"),
     [
-        ([20, None], "limits [20, None] leave out a part of the grid, which goes from 18 to 60"),
-        ([None, 50], "leave out a part of the grid"),
-        ([90, 0], "limits run from 90 down to 0"),
+        ([20, None], "valid_range [20, None] leaves out a part of the grid, which goes from 18 to 60"),
+        ([None, 50], "leaves out a part of the grid"),
+        ([90, 0], "valid_range runs from 90 down to 0"),
         ([0], "must be [least, largest], null where there is none, not [0]"),
         ("0 to 9", "must be [least, largest]"),
         ([0, "9"], "must be numbers, null where there is none"),
         ([0, 10**400], "must be numbers"),
     ],
 )
-def test_limits_that_cannot_be(limits: Any, message: str) -> None:
+def test_an_impossible_valid_range_is_refused(valid_range: Any, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
-        SCHEMA.update(age={"limits": limits})
+        SCHEMA.update(age={"valid_range": valid_range})
     assert message in str(caught.value)
-    with pytest.raises(SchemaError, match="limits only fit numbers, and this is category"):
-        SCHEMA.update(job={"limits": [0, 9]})
+    with pytest.raises(SchemaError, match="valid_range only fits numbers, and this is category"):
+        SCHEMA.update(job={"valid_range": [0, 9]})
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_problems_are_exactly_the_rows_that_do_not_fit(ages: list[float]) -> Non
     wrong = [i for i, age in enumerate(ages) if age not in (0, 18, 60, 61)]
     assert SCHEMA.problems(frame)["row"].tolist() == wrong
     beyond = [i for i, age in enumerate(ages) if age not in (18, 60)]
-    assert SCHEMA.update(age={"limits": [18, 60]}).problems(frame)["row"].tolist() == beyond
+    assert SCHEMA.update(age={"valid_range": [18, 60]}).problems(frame)["row"].tolist() == beyond

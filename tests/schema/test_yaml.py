@@ -60,7 +60,7 @@ def test_reading_a_file_written_by_hand(tmp_path: Path) -> None:
         AtMost(2),
     )
     assert schema.to_yaml(path) == path.read_text(encoding="utf-8")
-    assert "# direction  any | up | down | fixed" in path.read_text(encoding="utf-8")
+    assert "# direction    any | up | down | fixed" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_one_group_of_an_audit_over_several_thresholds(reopen: Reopen) -> None:
 def test_a_case_sent_again_after_a_change_of_schema_counts_by_its_fitting_answer(reopen: Reopen) -> None:
     state = states(1)[0]
     most = state["income"]
-    lower = BANK.update({"income": {"max": most, "limits": [None, most]}})
+    lower = BANK.update({"income": {"max": most, "valid_range": [None, most]}})
     with reopen() as service:
         (issued,) = service.answer([Applicant(state, reference="case 1")])
         assert any(option.values["income"] > most for option in issued.answer.plan.options)

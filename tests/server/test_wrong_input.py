@@ -29,7 +29,7 @@ WRONG_STATES: list[tuple[str, Any, str]] = [
     ("age", HUGE, "too large"),
     ("age", float("nan"), "is missing"),
     ("age", [20], "single value"),
-    ("income", -1, "outside the limits"),
+    ("income", -1, "outside the valid range"),
     ("income", float("inf"), "too large"),
     ("income", {"is": 3}, "single value"),
     ("school", "hihg", "Did you mean 'high'"),

@@ -113,8 +113,8 @@ def _feature(feature: Feature) -> dict[str, Any]:
     what: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "direction": feature.direction}
     if feature.missing:
         what["missing"] = True
-    if feature.limits != (None, None):
-        what["limits"] = list(feature.limits)
+    if feature.valid_range != (None, None):
+        what["valid_range"] = list(feature.valid_range)
     if feature.numeric:
         return what | {"min": feature.values[0], "max": feature.values[-1], "grid_points": len(feature.values)}
     return what | {"values": list(feature.values)}

@@ -190,7 +190,7 @@ def offered_values(schema: Schema, people: Encoded) -> NDArray[np.bool_]:
     """Mark the slots that are values which people may be led to, [P, V]."""
     offered = np.ones((len(people), int(schema.offsets[-1])), np.bool_)
     for f, feature in enumerate(schema.features):
-        if feature.never:
+        if feature.excluded:
             slots, at = np.arange(feature.n_slots)[None, :], people.inserted_at[:, f, None]
             here = slice(schema.offsets[f], schema.offsets[f + 1])
             offered[:, here] = feature.offered[grid_places(slots, at, len(feature.values))]

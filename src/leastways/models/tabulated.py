@@ -297,7 +297,7 @@ def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
     now = people.codes[:, None, :]
     stays = kept < 0.5
     for f, feature in enumerate(schema.features):
-        if feature.never:  # nobody is asked about there, but those who have it
+        if feature.excluded:  # nobody is asked about there, but those who have it
             places = grid_places(anywhere[:, :, f].astype(np.intp), people.inserted_at[:, f, None], len(feature.values))
             stays[:, :, f] |= ~feature.offered[places]
     return np.concatenate([now, np.where(stays, now, anywhere)], axis=1)

@@ -114,11 +114,11 @@ def schema_table(schema: Schema) -> Table:
 def _values(feature: Feature) -> str:
     end = ", or missing" if feature.missing else ""
     if not feature.numeric:
-        return listed(feature.values, 6) + end + feature.never_text()
+        return listed(feature.values, 6) + end + feature.excluded_text()
     ends = (_short(feature.values[0]), _short(feature.values[-1]))
     unit = f" {feature.unit}" if feature.unit else ""
     points = f"{len(feature.values)} grid points{end}"
-    return f"{ends[0]} to {ends[1]}{unit}, {points}{feature.limits_text()}{feature.never_text()}"
+    return f"{ends[0]} to {ends[1]}{unit}, {points}{feature.valid_range_text()}{feature.excluded_text()}"
 
 
 def _short(value: Any) -> str:

@@ -22,20 +22,45 @@ DIRECTIONS: tuple[Direction, ...] = ("any", "up", "down", "fixed")
 EXACT = 2.0**53  # numbers are worked with as floats, which hold every integer below
 SETTINGS = (
     *("kind", "direction", "order", "values", "grid", "min", "max", "step"),
-    *("label", "unit", "missing", "never", "limits"),
+    *("label", "unit", "missing", "excluded", "valid_range"),
 )
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of the table as leastways sees it.
+    """One column of the table: its kind, its grid of values, and how a person may move in it.
 
-    `values` is the grid, in order: the values that options may have. A person's own number between two grid points or
-    beyond the ends gets a place of its own and is never rounded. `dtype` is the column's type in the table; for
-    "category", `categories` and the fields after it restore it. With `missing`, people may have no value here; it then
-    stays missing, as nobody knows what they would have to change. Values in `never` ("unknown", "other") are kept by
-    people who have them, but nobody is led to them. `limits` are the smallest and the largest number that anybody can
-    have, None for no limit; a number beyond them is a fault of the table.
+    A person's own number between two grid points or beyond the ends gets a slot of its own and is never rounded.
+
+    Parameters
+    ----------
+    name
+        The column's name in the table.
+    kind
+        "integer", "real", "ordinal" (categories in order) or "category".
+    values
+        The grid, in order: the values that options may have.
+    direction
+        How the value may change: "any", "up", "down" or "fixed".
+    dtype
+        The column's type in the table. Options come back in it.
+    label, unit
+        The name that a reader sees, and what is printed behind its numbers.
+    categories, categories_ordered, categories_dtype
+        For the dtype "category": all its categories, whether pandas orders them, and their own dtype.
+    missing
+        Whether people may have no value here. A missing value stays missing in every option.
+    excluded
+        Values of the grid that people may have but that no option proposes, such as "unknown".
+    valid_range
+        The smallest and the largest number that a person can have, None for an open end. A number outside it is a
+        mistake in the table.
+
+    Examples
+    --------
+    >>> from leastways import Feature
+    >>> Feature("hours", "integer", (20, 30, 40), "any", "int64", unit="h").allowed_text()
+    'a whole number from 20 to 40'
     """
 
     name: str
@@ -49,8 +74,8 @@ class Feature:
     categories_ordered: bool = False
     categories_dtype: str = ""
     missing: bool = False
-    never: tuple[Any, ...] = ()
-    limits: tuple[Any, Any] = (None, None)
+    excluded: tuple[Any, ...] = ()
+    valid_range: tuple[Any, Any] = (None, None)
 
     def __post_init__(self) -> None:
         for what, word, known in (("kind", self.kind, KINDS), ("direction", self.direction, DIRECTIONS)):
@@ -72,16 +97,16 @@ class Feature:
             object.__setattr__(self, "categories", self.values)
         if not isinstance(self.missing, bool):
             raise SchemaError(f"feature {self.name!r}: missing must be true or false, not {self.missing!r}.")
-        object.__setattr__(self, "never", as_values(self.never, f"feature {self.name!r}: never"))
-        strange = [v for v in self.never if v not in self.values]
+        object.__setattr__(self, "excluded", as_values(self.excluded, f"feature {self.name!r}: excluded"))
+        strange = [v for v in self.excluded if v not in self.values]
         if strange:
             raise SchemaError(
-                f"feature {self.name!r}: never names {listed(strange)}, which is no value of it; it has "
+                f"feature {self.name!r}: excluded names {listed(strange)}, which is no value of it; it has "
                 f"{listed(self.values, 12)}." + nearest(strange[0], self.values)
             )
         if self.numeric:
             self._check_numbers()
-        self._check_limits()
+        self._check_valid_range()
         self._check_dtype()
 
     def _check_numbers(self) -> None:
@@ -93,24 +118,24 @@ class Feature:
         if self.kind == "integer" and any(v != int(v) for v in self.values):
             raise SchemaError(f"feature {self.name!r} is integer, but its grid holds {listed(self.values)}.")
 
-    def _check_limits(self) -> None:
-        where = f"feature {self.name!r}: limits"
-        given: object = self.limits
+    def _check_valid_range(self) -> None:
+        where = f"feature {self.name!r}: valid_range"
+        given: object = self.valid_range
         if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
             raise SchemaError(f"{where} must be [least, largest], null where there is none, not {given!r}.")
-        low, high = limits = tuple(plain(end) for end in given)
-        if limits != (None, None) and not self.numeric:
-            raise SchemaError(f"{where} only fit numbers, and this is {self.kind}.")
-        if not all(end is None or is_number(end) for end in limits):
-            raise SchemaError(f"{where} must be numbers, null where there is none, not {list(limits)!r}.")
+        low, high = ends = tuple(plain(end) for end in given)
+        if ends != (None, None) and not self.numeric:
+            raise SchemaError(f"{where} only fits numbers, and this is {self.kind}.")
+        if not all(end is None or is_number(end) for end in ends):
+            raise SchemaError(f"{where} must be numbers, null where there is none, not {list(ends)!r}.")
         if low is not None and high is not None and low > high:
-            raise SchemaError(f"{where} run from {low!r} down to {high!r}.")
+            raise SchemaError(f"{where} runs from {low!r} down to {high!r}.")
         if (low is not None and low > self.values[0]) or (high is not None and high < self.values[-1]):
             raise SchemaError(
-                f"{where} {list(limits)!r} leave out a part of the grid, which goes from {self.values[0]!r} to "
-                f"{self.values[-1]!r}. Give other limits, or min and max within them."
+                f"{where} {list(ends)!r} leaves out a part of the grid, which goes from {self.values[0]!r} to "
+                f"{self.values[-1]!r}. Give a wider valid_range, or min and max within it."
             )
-        object.__setattr__(self, "limits", limits)
+        object.__setattr__(self, "valid_range", ends)
 
     def _check_dtype(self) -> None:
         """Raise unless the column can hold every value of the grid, so that decoding never changes one."""
@@ -158,7 +183,7 @@ class Feature:
 
     @property
     def ordered(self) -> bool:
-        """Whether up and down mean something."""
+        """Whether values have an order, so that up and down mean something."""
         return self.kind != "category"
 
     @cached_property
@@ -168,7 +193,7 @@ class Feature:
 
     @property
     def open(self) -> bool:
-        """Whether a person's own value may be none of the grid's: a number off it, or missing."""
+        """Whether a person's own value may lie outside the grid: a number between its points, or a missing value."""
         return self.numeric or self.missing
 
     @cached_property
@@ -178,7 +203,7 @@ class Feature:
 
     @property
     def n_slots(self) -> int:
-        """Places in a cost table: the grid, and one more for a person's own value where there may be another."""
+        """Number of slots in a cost table: one for each grid point, and one for an own value outside the grid."""
         return len(self.values) + int(self.open)
 
     @property
@@ -188,7 +213,7 @@ class Feature:
 
     @cached_property
     def column_dtype(self) -> Any:
-        """The column's dtype as pandas knows it."""
+        """The column's dtype as a numpy or pandas object."""
         if self.dtype != "category":
             dtype = pd.api.types.pandas_dtype(self.dtype)
             return np.dtype(object) if isinstance(dtype, np.dtype) and dtype.kind == "U" else dtype
@@ -197,13 +222,13 @@ class Feature:
 
     @cached_property
     def number_dtype(self) -> np.dtype[Any] | None:
-        """The type of numpy's numbers in which the column holds its values; None if it holds others."""
+        """The numpy number type that holds the column's values; None if they are not numbers."""
         inner = getattr(self.column_dtype, "numpy_dtype", self.column_dtype)
         return inner if isinstance(inner, np.dtype) and inner.kind in "iuf" else None
 
     @cached_property
     def short_float(self) -> np.dtype[Any] | None:
-        """The same where it is a float with fewer digits than Python's; None if it is not."""
+        """`number_dtype` where it is a float with fewer digits than Python's; else None."""
         inner = self.number_dtype
         return inner if inner is not None and inner.kind == "f" and inner.itemsize < 8 else None
 
@@ -251,7 +276,7 @@ class Feature:
         return self.with_gaps(column, gone) if gone.any() else column
 
     def with_gaps(self, column: Any, gone: NDArray[np.bool_]) -> Any:
-        """Take values out of an array of the column's dtype; it is written to, where it can be."""
+        """Mark values of an array of the column's dtype as missing, in place where it can be written to."""
         nothing = getattr(self.column_dtype, "na_value", np.nan)
         if isinstance(column, pd.Index):
             return column.putmask(gone, nothing)
@@ -266,32 +291,32 @@ class Feature:
 
     @cached_property
     def offered(self) -> NDArray[np.bool_]:
-        """Which points of the grid people may be led to."""
-        return np.array([value not in self.never for value in self.values])
+        """Mask of the grid points that options may have: all but the excluded values."""
+        return np.array([value not in self.excluded for value in self.values])
 
     @property
     def range(self) -> float:
-        """Largest minus smallest grid value (numbers only), as distances use it."""
+        """Largest minus smallest grid value of a number, which scales distances."""
         return float(self.values[-1]) - float(self.values[0])
 
     @cached_property
     def possible(self) -> tuple[float, float]:
-        """The least and the largest number that a person may have: within the limits, what can be held and worked with.
+        """The smallest and the largest number that a person may have: valid, and exact in the column and as a float.
 
-        Every number of the grid is one.
+        Every number of the grid lies between them.
         """
         low, high = self.as_held([1 - EXACT, EXACT - 1]).tolist()
         inner = self.number_dtype
         if inner is not None:
             held = np.finfo(inner) if inner.kind == "f" else np.iinfo(inner)
             low, high = max(low, float(held.min)), min(high, float(held.max))
-        least, largest = self.limits
+        least, largest = self.valid_range
         low = low if least is None else max(low, float(self.as_held(least)))
         high = high if largest is None else min(high, float(self.as_held(largest)))
         return min(low, float(self.array[0])), max(high, float(self.array[-1]))
 
     def allowed_text(self) -> str:
-        """Say which values the grid has, and whether one may be missing."""
+        """Describe the grid's values, and whether a value may be missing."""
         end = ", or missing" if self.missing else ""
         if self.numeric:
             low, high = self._ends()
@@ -299,21 +324,21 @@ class Feature:
         return f"one of {listed(self.values, 12)}{end}"
 
     def possible_text(self) -> str:
-        """Say which values people may have: of numbers, not only those between the ends of the grid."""
+        """Describe the values that people may have, which for numbers may lie beyond the ends of the grid."""
         if not self.numeric:
             return self.allowed_text()
         low, high = self._ends()
         usual = f" (usually {low} to {high})"
-        return self._number_text() + (self._within_limits() or usual) + (", or missing" if self.missing else "")
+        return self._number_text() + (self._valid_range_words() or usual) + (", or missing" if self.missing else "")
 
-    def limits_text(self) -> str:
-        """Say between which numbers people may stand, to go behind `allowed_text`; nothing if there are no limits."""
-        limits = self._within_limits()
-        return f"; people may stand{limits}" if limits else ""
+    def valid_range_text(self) -> str:
+        """Describe the valid range, to follow `allowed_text`; empty if there is none."""
+        words = self._valid_range_words()
+        return f"; valid{words}" if words else ""
 
-    def never_text(self) -> str:
-        """Say to which values nobody is led, to go behind `allowed_text`; nothing if there are none."""
-        return f"; nobody is led to {listed(self.never, 6)}" if self.never else ""
+    def excluded_text(self) -> str:
+        """List the excluded values, to follow `allowed_text`; empty if there are none."""
+        return f"; excluded: {listed(self.excluded, 6)}" if self.excluded else ""
 
     def _ends(self) -> tuple[Any, Any]:
         """Return the ends of the grid of a number, without digits that the column does not hold."""
@@ -321,8 +346,8 @@ class Feature:
         short = None if self.whole else self.short_float
         return (low, high) if short is None else (float(str(short.type(low))), float(str(short.type(high))))
 
-    def _within_limits(self) -> str:
-        low, high = self.limits
+    def _valid_range_words(self) -> str:
+        low, high = self.valid_range
         least = "" if low is None else f" from {low} on" if high is None else f" from {low}"
         return least + ("" if high is None else f" up to {high}" if low is None else f" to {high}")
 
@@ -352,19 +377,19 @@ class Feature:
             label=str(settings.get("label", self.label)),
             unit=str(settings.get("unit", self.unit)),
             missing=settings.get("missing", self.missing),
-            never=settings.get("never", self.never),
-            limits=settings.get("limits", self.limits),
+            excluded=settings.get("excluded", self.excluded),
+            valid_range=settings.get("valid_range", self.valid_range),
         )
 
 
 MAX_INTEGERS = 1000  # a longer run of integers gets a quantile grid, as a real number would
-MAX_POINTS = 20_000  # a longer grid would fill the memory with costs of values nobody can tell apart
+MAX_POINTS = 20_000  # a longer grid would fill the memory with costs of values that hardly differ
 _LISTS = ("order", "values", "grid")
 _ENDS = ("min", "max", "step")
 
 
 def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Work out the grid after `order`, `values`, `grid`, `min`, `max` or `step` were given."""
+    """Return the grid after `order`, `values`, `grid`, `min`, `max` or `step` were given."""
     lists = [k for k in _LISTS if k in settings]
     ends = [k for k in _ENDS if k in settings]
     if len(lists) > 1 or (lists and ends):
@@ -377,7 +402,7 @@ def new_values(feature: Feature, kind: str, settings: Mapping[str, Any]) -> tupl
         values = as_values(settings[lists[0]], f"feature {feature.name!r}: {lists[0]}")
         missing = [v for v in feature.values if v not in set(values)] if not feature.numeric else []
         if missing:
-            known = "the data hold" if set(missing) - set(feature.never) else "the column knows"
+            known = "the data hold" if set(missing) - set(feature.excluded) else "the column knows"
             raise SchemaError(
                 f"feature {feature.name!r}: {lists[0]} leaves out {listed(missing)}, which {known}. "
                 f"List every value: {listed(feature.values, 12)}."
@@ -401,7 +426,7 @@ def _multiple_above(low: Any, step: Any) -> Any:
 
 
 def _clean(number: Any) -> Any:
-    """Take the noise of floating point off: 3 * 0.1 is 0.3."""
+    """Round off floating-point noise: 3 * 0.1 is 0.3."""
     return number if isinstance(number, int) else float(f"{number:.12g}")
 
 
@@ -445,7 +470,7 @@ def number_grid(name: str, kind: str, low: Any, high: Any, step: Any, keep: tupl
         points = [float(low), *(_clean(float(low + k * step)) for k in range(1, int(np.floor(count + 1e-9)) + 1))]
     last = int(high) if kind == "integer" else float(high)
     if len(points) > 1 and last - points[-1] <= 1e-9 * step:
-        points[-1] = last  # not a rounding beside it: it is a limit
+        points[-1] = last  # exactly, not a rounded neighbour of it
     elif last > points[-1]:
         points.append(last)
     return tuple(points)

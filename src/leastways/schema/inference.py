@@ -137,7 +137,7 @@ def _from_categories(name: str, dtype: pd.CategoricalDtype, known: pd.Series[Any
         categories=categories,
         categories_ordered=bool(dtype.ordered),
         categories_dtype="" if pd.Index(list(categories)).dtype == inner.dtype else dtype_name(inner.dtype),
-        never=tuple(value for value, found in zip(categories, occurs, strict=True) if not found),
+        excluded=tuple(value for value, found in zip(categories, occurs, strict=True) if not found),
     )
 
 
@@ -168,7 +168,7 @@ def doubts(features: Iterable[Feature]) -> list[str]:
     """Return a sentence or two on each column whose texts mean something else than categories of their own."""
     said = []
     for feature in features:
-        texts = [v for v in feature.values if isinstance(v, str) and v not in feature.never]
+        texts = [v for v in feature.values if isinstance(v, str) and v not in feature.excluded]
         if feature.kind != "category" or len(texts) < 2:
             continue
         # whoever made pandas categories of numbers meant names
@@ -216,7 +216,7 @@ def _told_alike(name: str, groups: Sequence[Sequence[str]]) -> str:
     return (
         f"column {name!r} holds texts that differ only by case or blanks, which makes them separate categories: {shown}"
         f"{more}. An option could lead from one to the other. Write each in one way before the model is trained, or "
-        "list the spare ones under `never`."
+        "list the spare ones under `excluded`."
     )
 
 

@@ -212,7 +212,7 @@ def check_condition(feature: Feature, condition: Condition, where: str) -> None:
         if not known:
             raise SchemaError(
                 f"{where}: {plain(value)!r} is not a value of {feature.name!r}; allowed: {feature.allowed_text()}"
-                f"{feature.limits_text()}." + ("" if feature.numeric else nearest(value, feature.values))
+                f"{feature.valid_range_text()}." + ("" if feature.numeric else nearest(value, feature.values))
             )
 
 
@@ -235,7 +235,7 @@ def _check_range(feature: Feature, bounds: tuple[Any, Any], where: str) -> None:
 def _in_number_range(feature: Feature, value: Any) -> bool:
     if not is_real(value):
         return False
-    least, most = feature.limits  # people may stand beyond the ends of the grid; without limits it may be a slip
+    least, most = feature.valid_range  # without a valid range, a number beyond the grid may be a slip
     low, high = (feature.values[0] if least is None else least), (feature.values[-1] if most is None else most)
     return bool(low <= value <= high)
 

@@ -49,7 +49,7 @@ class Schema:
 
         Integers take every value between the smallest and the largest (more than 1,000 of them: a quantile grid),
         reals at most 100 quantile points. A pandas categorical keeps its categories, in order if it is ordered; those
-        that do not occur go into `never`. Everything else becomes a category of the values that occur, without order.
+        that do not occur are excluded. Everything else becomes a category of the values that occur, without order.
         All directions are `any`: say with `update` what a person cannot do. An error names all columns that cannot be
         features at once. It warns of texts that differ only by case or blanks ("Paris", "PARIS"), which are separate
         categories, and of numbers written as text ("35%"), whose order is lost.
@@ -85,10 +85,29 @@ class Schema:
     ) -> Schema:
         """Return a schema with some features changed.
 
-        Settings: direction, order, kind, values, grid, min, max, step, label, unit, missing, never, limits. With `step`
-        but no `min`, the points between the ends are multiples of the step; both ends are always points of the grid.
-        A feature whose name is not a valid Python name goes into a mapping:
-        ``update({"hours-per-week": {"direction": "up"}})``. `rules` replaces the rules.
+        With a `step` but no `min`, the points between the ends of a grid are multiples of the step; both ends are
+        always points of it.
+
+        Parameters
+        ----------
+        settings, features
+            Settings by feature: direction, order, kind, values, grid, min, max, step, label, unit, missing, excluded,
+            valid_range. A feature whose name is not a valid Python name goes into the mapping:
+            ``update({"hours-per-week": {"direction": "up"}})``.
+        rules
+            Rules that replace the present ones.
+
+        Returns
+        -------
+        Schema
+            The new schema; this one stays as it is.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> schema = Schema.infer(pd.DataFrame({"age": [20, 24], "plan": ["a", "b"]}))
+        >>> schema.update(age={"direction": "up"}).by_name["age"].direction
+        'up'
         """
         if settings is not None and not isinstance(settings, Mapping):
             raise SchemaError(f"update takes a mapping from features to settings, or names, not {settings!r:.100}.")
@@ -216,7 +235,7 @@ class Schema:
 
     def __str__(self) -> str:
         rows = (
-            f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}{f.limits_text()}{f.never_text()}"
+            f"  {f.name}: {f.kind}, {f.direction}, {f.allowed_text()}{f.valid_range_text()}{f.excluded_text()}"
             for f in self.features
         )
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
@@ -238,7 +257,7 @@ _MOVES = {"any": "either way", "up": "only up", "down": "only down", "fixed": "n
 def schema_html(schema: Schema) -> str:
     """Return the features as a table, and the rules as a list."""
     rows = [
-        (f.name, f.kind, _MOVES[f.direction], f.allowed_text() + f.limits_text() + f.never_text())
+        (f.name, f.kind, _MOVES[f.direction], f.allowed_text() + f.valid_range_text() + f.excluded_text())
         for f in schema.features
     ]
     head = "".join(f'<th style="text-align: left">{name}</th>' for name in _HEADS)

@@ -148,9 +148,9 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     x[usable] = feature.as_held([_as_float(value) for value in given])
     low, high = feature.possible
     beyond = usable & ~((x >= low) & (x <= high))
-    least, most = (np.nan if end is None else end for end in feature.limits)
+    least, most = (np.nan if end is None else end for end in feature.valid_range)
     outside = beyond & ((x < least) | (x > most))
-    out.append((np.flatnonzero(outside), f"is outside the limits; allowed: {allowed}"))
+    out.append((np.flatnonzero(outside), f"is outside the valid range; allowed: {allowed}"))
     endless = np.zeros(len(column), dtype=bool)
     endless[usable] = [_is_endless(value) for value in given]
     endless &= beyond & ~outside

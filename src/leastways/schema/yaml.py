@@ -17,25 +17,25 @@ VERSION = 1
 _TOP = ("version", "target", "features", "rules")
 _FEATURE = (
     *("kind", "direction", "label", "unit", "min", "max", "step", "grid", "values", "dtype"),
-    *("categories", "categories_ordered", "categories_dtype", "missing", "never", "limits"),
+    *("categories", "categories_ordered", "categories_dtype", "missing", "excluded", "valid_range"),
 )
 _HEADER = """\
 # A leastways schema: what each column is and how a person may move in it. Edit freely.
 #
-# direction  any | up | down | fixed     (fixed never changes, in any option)
-# kind       integer | real | ordinal | category   (ordinal: `values` are listed from low to high)
-# values     every category; text that looks like something else ("yes", "1") stands in quotes
-# min, max   ends of the grid of a number; `step` between points, or list the points under `grid`
-# limits     the least and the largest number that anybody can have: [0, null]; a row beyond them is a mistake
-# label      the name a person reads;  unit: printed behind numbers
-# never      values that people may have, but are never led to: [unknown, other]
-# missing    true: people may have no value here, which then stays as it is; false, or left out: they must have one
-# dtype      the column's type in the training table; leave as it is
+# direction    any | up | down | fixed     (fixed never changes, in any option)
+# kind         integer | real | ordinal | category   (ordinal: `values` are listed from low to high)
+# values       every category; text that looks like something else ("yes", "1") stands in quotes
+# min, max     ends of the grid of a number; `step` between points, or list the points under `grid`
+# valid_range  the smallest and the largest number that a person can have: [0, null]; others are mistakes in the table
+# label        the name a person reads;  unit: printed behind numbers
+# excluded     values that people may have, but no option proposes: [unknown, other]
+# missing      true: people may have no value here, which then stays as it is; false, or left out: they must have one
+# dtype        the column's type in the training table; leave as it is
 #
-# rules      - {if: {married: "yes"}, then: {relationship: [husband, wife]}}
-#            - {forbid: {job: none, hours: {min: 30}}}
-#            - {linked: {feature: education, by: 1, requires: age, at_least: 2}}
-#            - {at_most: 3}
+# rules        - {if: {married: "yes"}, then: {relationship: [husband, wife]}}
+#              - {forbid: {job: none, hours: {min: 30}}}
+#              - {linked: {feature: education, by: 1, requires: age, at_least: 2}}
+#              - {at_most: 3}
 """
 
 
@@ -75,10 +75,10 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
     out.update({k: v for k, v in (("label", feature.label), ("unit", feature.unit)) if v})
     if feature.missing:
         out["missing"] = True
-    if feature.never:
-        out["never"] = list(feature.never)
-    if feature.limits != (None, None):
-        out["limits"] = list(feature.limits)
+    if feature.excluded:
+        out["excluded"] = list(feature.excluded)
+    if feature.valid_range != (None, None):
+        out["valid_range"] = list(feature.valid_range)
     out["dtype"] = feature.dtype
     if feature.categories:
         out.update({"categories": list(feature.categories), "categories_ordered": feature.categories_ordered})
@@ -129,7 +129,7 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
     known_keys(spec, _FEATURE, where)
     if "kind" not in spec:
         raise SchemaError(f"{where}: 'kind' is missing (integer, real, ordinal or category).")
-    for key in ("values", "grid", "categories", "never"):
+    for key in ("values", "grid", "categories", "excluded"):
         if not isinstance(spec.get(key, []), list):
             raise SchemaError(f"{where}: {key!r} must be a list, not {spec[key]!r}.")
     for key in ("dtype", "label", "unit", "categories_dtype"):
@@ -152,8 +152,8 @@ def feature_from_dict(name: str, spec: object, where: str) -> Feature:
         categories_ordered=bool(spec.get("categories_ordered", False)),
         categories_dtype=spec.get("categories_dtype", ""),
         missing=spec.get("missing", False),
-        never=tuple(spec.get("never", ())),
-        limits=spec.get("limits", (None, None)),
+        excluded=tuple(spec.get("excluded", ())),
+        valid_range=spec.get("valid_range", (None, None)),
     )
 
 

@@ -141,7 +141,7 @@ class _World(Model):
         self.schema = self.schema.update(
             years={"direction": "up"},
             level={"order": ["low", "mid", "high"]},
-            kind={"never": ["x"]},
+            kind={"excluded": ["x"]},
             origin={"direction": "fixed"},
         )
         people = self.frame[self.probability(self.frame) < 0.5].head(_PEOPLE)

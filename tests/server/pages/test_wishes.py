@@ -75,7 +75,7 @@ def any_wishes(draw: Any) -> Wishes:
 
 
 def test_what_nobody_is_led_to_is_not_asked_about() -> None:
-    feature = Feature("job", "category", ("cook", "nurse", "unknown"), never=("unknown",))
+    feature = Feature("job", "category", ("cook", "nurse", "unknown"), excluded=("unknown",))
     assert reachable(feature, "cook") == ["nurse"]
     assert reachable(feature, "unknown") == ["cook", "nurse"]
     assert reachable(feature, None) == []

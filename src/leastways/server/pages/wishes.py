@@ -97,7 +97,7 @@ def reachable(feature: Feature, present: Any) -> list[Any]:
     else:
         at = feature.values.index(present)
         there = list(feature.values[at + 1 :] if feature.direction == "up" else feature.values[:at])
-    return [value for value in there if value not in feature.never]
+    return [value for value in there if value not in feature.excluded]
 
 
 def possible(feature: Feature, present: Any) -> list[Any]:
