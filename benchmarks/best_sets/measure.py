@@ -15,8 +15,7 @@ from benchmarks.paper import LOADERS, recourse
 from leastways._random import keys_of_labels, stream
 from leastways.costs import CostDistribution, CostModel
 from leastways.models import as_model
-from leastways.models.shortcut import Shortcut
-from leastways.models.tabulated import TabulatedPeople
+from leastways.models.encoder_table import FastPath, FastPeople
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "guided": {"n_costs": 1000},
@@ -45,7 +44,7 @@ def measure(asked: Asked, first: int, last: int) -> list[dict[str, Any]]:
         found = recourse(data, "guided", 0, n_options=10, budget=asked.budget, **settings).recommend(crowd).options
         whose = people.index.get_indexer(found["person"])
         options[name] = schema.encode_options(found, people, whose), whose
-    shortcut = Shortcut.find(as_model(data.model, target=1), schema)
+    shortcut = FastPath.find(as_model(data.model, target=1), schema)
     judge = shortcut.people(people)
     if judge is None or not judge.held.all():
         reason = shortcut.reason if judge is None else judge.reason
@@ -73,5 +72,5 @@ def measure(asked: Asked, first: int, last: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _accepted(judge: TabulatedPeople, p: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _accepted(judge: FastPeople, p: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     return judge.probability(codes, np.full(len(codes), p)) >= 0.5

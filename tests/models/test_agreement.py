@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from leastways.models import AllOf, as_model
-from leastways.models.agreement import comparable, disagreement
+from leastways.models.decision import comparable, disagreement
 from tests.models.people import NUMBERS, people, pipeline, score, yes
 
 FRAME = people()

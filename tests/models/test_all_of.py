@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from leastways.errors import ModelError, SettingError
-from leastways.models import AllOf, QueryMeter, as_model
-from leastways.models.all_of import rescale
+from leastways.models import AllOf, QueryCounter, as_model
 from leastways.models.base import Split
-from leastways.models.shortcut import Shortcut
+from leastways.models.encoder_table import FastPath
+from leastways.models.ensemble import rescale
 from leastways.schema import Schema
 from tests.models.people import people, pipeline, yes
 
@@ -51,9 +51,9 @@ def cases(draw: st.DrawFn) -> tuple[pd.DataFrame, list[float], float]:
 def test_accepted_exactly_where_all_accept(case: tuple[pd.DataFrame, list[float], float]) -> None:
     frame, own, overall = case
     model = as_model(AllOf(columns_as_models(len(own)), thresholds=own), 1, threshold=overall)
-    meter = QueryMeter(model)
+    meter = QueryCounter(model)
     expected = (frame.to_numpy() >= np.array(own)).all(axis=1)
-    np.testing.assert_array_equal(meter.judge(frame) >= overall, expected)
+    np.testing.assert_array_equal(meter.evaluate(frame) >= overall, expected)
     assert meter.rows == len(frame)
 
 
@@ -96,7 +96,7 @@ def test_a_member_may_not_spoil_the_frame_of_the_next() -> None:
         return np.ones(len(frame))
 
     before = FRAME.copy()
-    answer = QueryMeter(as_model(AllOf([spoiler, lambda frame: frame["age"] > 0]), 1)).judge(FRAME)
+    answer = QueryCounter(as_model(AllOf([spoiler, lambda frame: frame["age"] > 0]), 1)).evaluate(FRAME)
     assert (answer == 1.0).all()
     pd.testing.assert_frame_equal(FRAME, before)
 
@@ -106,9 +106,9 @@ def test_a_member_may_not_spoil_the_frame_of_the_next() -> None:
 def test_a_members_unusable_answer_is_not_hidden_by_another(bad: float, thresholds: list[float] | None) -> None:
     frame = pd.DataFrame({0: [0.9, bad, 0.9], 1: [0.1, 0.1, 0.9]})
     model = as_model(AllOf(columns_as_models(2), thresholds), 1, threshold=1.0)
-    meter = QueryMeter(model)
+    meter = QueryCounter(model)
     with pytest.raises(ModelError) as caught:
-        meter.judge(frame)
+        meter.evaluate(frame)
     assert caught.value.rows is not None
     assert list(caught.value.rows.index) == [1]
     assert repr(bad) in str(caught.value)
@@ -179,10 +179,10 @@ def test_each_member_gets_rows_in_the_order_of_its_own_encoder(orders: str, nest
     schema = Schema.infer(frame)
     members: list[object] = [Ordered(order) for order in orders]
     model = as_model(AllOf([*members, AllOf(members)] if nested else members), 1)
-    shortcut = Shortcut.find(model, schema)
+    shortcut = FastPath.find(model, schema)
     assert shortcut.table is not None, shortcut.reason
     people = schema.encode(frame)
-    for once_more in (shortcut, Shortcut.find(model, schema, shortcut)):
+    for once_more in (shortcut, FastPath.find(model, schema, shortcut)):
         table = once_more.people(people)
         assert table is not None
         for rows in (1, 2, 60):

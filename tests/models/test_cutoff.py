@@ -12,8 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from leastways.errors import SettingError
 from leastways.models import AllOf, as_model
-from leastways.models.agreement import needless
-from leastways.models.cutoff import cutoff_of
+from leastways.models.decision import cutoff_of, cutoff_warning
 from tests.models.people import people, pipeline, yes
 
 selection: Any = pytest.importorskip("sklearn.model_selection")
@@ -113,7 +112,7 @@ def test_members_of_several_models() -> None:
 
 def test_a_lower_cutoff_is_worth_a_word() -> None:
     model = fixed(0.3)
-    assert "Pass threshold=0.3." in needless(as_model(model, 1), 0.5)
+    assert "Pass threshold=0.3." in cutoff_warning(as_model(model, 1), 0.5)
     for threshold in (0.3, 0.6):  # as the model does, and stricter on purpose
-        assert needless(as_model(model, 1, threshold=threshold), threshold) == ""
-    assert "0.3" in needless(as_model(AllOf([lambda frame: YES, model]), 1), 0.5)
+        assert cutoff_warning(as_model(model, 1, threshold=threshold), threshold) == ""
+    assert "0.3" in cutoff_warning(as_model(AllOf([lambda frame: YES, model]), 1), 0.5)

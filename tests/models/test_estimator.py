@@ -16,7 +16,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import SVC
 
 from leastways.errors import SettingError
-from leastways.models import QueryMeter, as_model
+from leastways.models import QueryCounter, as_model
 from tests.models.people import NUMBERS, people, pipeline, score, yes
 
 FRAME = people()
@@ -77,7 +77,7 @@ def test_without_predict_proba_labels_are_compared() -> None:
 def test_svc_attribute_probability_is_not_the_method() -> None:
     """SVC has a parameter called `probability`: it must not pass for a Model."""
     fitted = SVC().fit(FRAME[NUMBERS], yes(FRAME))
-    answer = QueryMeter(as_model(fitted, 1)).judge(FRAME[NUMBERS])
+    answer = QueryCounter(as_model(fitted, 1)).evaluate(FRAME[NUMBERS])
     np.testing.assert_array_equal(answer, fitted.predict(FRAME[NUMBERS]))
 
 
@@ -157,7 +157,7 @@ def test_xgboost_with_categories() -> None:
     with pytest.raises(SettingError, match="not fitted"):
         as_model(classifier, 1)
     classifier.fit(frame, yes(FRAME))
-    answer = QueryMeter(as_model(classifier, 1)).judge(frame.iloc[:7])
+    answer = QueryCounter(as_model(classifier, 1)).evaluate(frame.iloc[:7])
     np.testing.assert_allclose(answer, classifier.predict_proba(frame.iloc[:7])[:, 1])
     with pytest.raises(SettingError, match=r"Did you mean 1\?"):
         as_model(classifier, "1")
@@ -170,7 +170,7 @@ def test_lightgbm_with_categories_and_text_labels() -> None:
     with pytest.raises(SettingError, match="not fitted"):
         as_model(classifier, 1)
     classifier.fit(frame, np.array(["no", "yes"])[yes(FRAME)])
-    answer = QueryMeter(as_model(classifier, "yes")).judge(frame.iloc[:7])
+    answer = QueryCounter(as_model(classifier, "yes")).evaluate(frame.iloc[:7])
     np.testing.assert_allclose(answer, classifier.predict_proba(frame.iloc[:7])[:, 1])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leastways.errors import MissingExtraError
-from leastways.models import OnnxModel, QueryMeter, TorchModel, as_model, load_model
+from leastways.models import OnnxModel, QueryCounter, TorchModel, as_model, load_model
 from tests.models.people import people
 
 FRAME = people(3)
@@ -45,7 +45,7 @@ class NeedsMore:
 
 
 def test_the_meter_does_not_blame_a_row() -> None:
-    meter = QueryMeter(NeedsMore())
+    meter = QueryCounter(NeedsMore())
     with pytest.raises(MissingExtraError, match="needs more"):
-        meter.judge_by_group(FRAME, np.arange(3))
+        meter.evaluate_by_group(FRAME, np.arange(3))
     assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 3)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from leastways.errors import ModelError, SettingError
-from leastways.models import Model, QueryMeter, as_model
+from leastways.models import Model, QueryCounter, as_model
 from tests.models.people import NUMBERS, people
 
 FRAME = people(4)
@@ -218,11 +218,11 @@ def test_scores_are_told_how_to_become_decisions() -> None:
         return np.array([612.0, 580.0, 601.0, 300.0])
 
     with pytest.raises(ModelError, match=r"612\.0 as a probability.*lambda frame: score\(frame\) >= 600"):
-        QueryMeter(as_model(scores, 1)).judge(FRAME)
-    _, failures = QueryMeter(as_model(scores, 1)).judge_by_group(FRAME, np.arange(4))
+        QueryCounter(as_model(scores, 1)).evaluate(FRAME)
+    _, failures = QueryCounter(as_model(scores, 1)).evaluate_by_group(FRAME, np.arange(4))
     assert all("score(frame) >= 600" in str(error) for error in failures.values())
     with pytest.raises(ModelError) as caught:
-        QueryMeter(as_model(lambda frame: np.full(4, NAN), 1)).judge(FRAME)
+        QueryCounter(as_model(lambda frame: np.full(4, NAN), 1)).evaluate(FRAME)
     assert "score" not in str(caught.value)
     np.testing.assert_array_equal(as_model(lambda frame: scores(frame) >= 600, 1).probability(FRAME), [1, 0, 1, 0])
 
@@ -235,5 +235,5 @@ def test_threshold_range(threshold: Any) -> None:
 
 def test_float32_rounding_is_not_a_fault() -> None:
     answer = np.array([1.0000005, -0.0000005, 0.5, 1.0], dtype=np.float32)
-    got = QueryMeter(as_model(lambda frame: answer, 1)).judge(FRAME)
+    got = QueryCounter(as_model(lambda frame: answer, 1)).evaluate(FRAME)
     np.testing.assert_array_equal(got, [1.0, 0.0, 0.5, 1.0])

@@ -10,7 +10,7 @@ import pytest
 
 from leastways.errors import SettingError
 from leastways.models import TorchModel, as_model
-from leastways.models.gradients import GradientMeter, RelaxedModel, RowsSpentError, relaxed_rows
+from leastways.models.white_box import GradientCounter, RelaxedModel, RowsSpentError, relaxed_rows
 from leastways.schema import Schema
 
 torch: Any = pytest.importorskip("torch")
@@ -86,7 +86,7 @@ def test_rows_are_counted_and_one_too_many_refused() -> None:
     module.register_forward_hook(lambda module, rows, out: seen.append(len(out)))
     relaxed = RelaxedModel.build(as_model(TorchModel(module, encoder), 1), SCHEMA, "dice")
     seen.clear()
-    meter = GradientMeter(relaxed, 25)
+    meter = GradientCounter(relaxed, 25)
     parts = [torch.tensor(part) for part in relaxed_rows(SCHEMA, states(10))]
     meter.probability(*parts)
     meter.probability(*parts)

@@ -12,7 +12,7 @@ import pytest
 
 from leastways.errors import SettingError
 from leastways.models import AllOf, as_model
-from leastways.models.labels_seen import check_labels_seen
+from leastways.models.answers import check_labels_seen
 from tests.models.people import people
 
 FRAME = people(4)

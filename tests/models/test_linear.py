@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 
 from leastways.errors import ModelError
 from leastways.models import as_model
-from leastways.models.linear import LinearScore, read_linear
+from leastways.models.white_box import LinearScore, read_linear
 from leastways.schema import Schema
 from tests.worlds import make_world
 

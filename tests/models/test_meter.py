@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leastways.errors import ModelError, SettingError
-from leastways.models import QueryMeter
+from leastways.models import QueryCounter
 from tests.models.people import people
 
 FRAME = people(6)
@@ -30,15 +30,15 @@ class Answers:
         return self.function(frame)
 
 
-def meter_of(function: Callable[[pd.DataFrame], Any]) -> QueryMeter:
-    return QueryMeter(Answers(function))
+def meter_of(function: Callable[[pd.DataFrame], Any]) -> QueryCounter:
+    return QueryCounter(Answers(function))
 
 
 @given(st.lists(st.integers(0, 6), max_size=8))
 def test_rows_and_calls_are_counted_exactly(sizes: list[int]) -> None:
     meter = meter_of(lambda frame: np.full(len(frame), 0.5))
     for size in sizes:
-        assert meter.judge(FRAME.iloc[:size]).shape == (size,)
+        assert meter.evaluate(FRAME.iloc[:size]).shape == (size,)
     assert meter.rows == sum(sizes)
     assert meter.calls == sum(size > 0 for size in sizes)
     assert meter.failed_rows == 0
@@ -49,7 +49,7 @@ def test_only_failing_groups_are_lost(rows: list[tuple[int, str]]) -> None:
     """Whatever mix of good and bad rows: answers, losses and counts are what the rows alone say."""
     frame = pd.DataFrame({"group": [g for g, _ in rows], "way": [w for _, w in rows]}, dtype=object)
     meter = meter_of(_as_told)
-    values, failures = meter.judge_by_group(frame, np.array([g for g, _ in rows], dtype=np.int64))
+    values, failures = meter.evaluate_by_group(frame, np.array([g for g, _ in rows], dtype=np.int64))
 
     failing = {g for g, way in rows if way != "ok"}
     assert set(failures) == failing
@@ -84,7 +84,7 @@ def test_an_exception_is_wrapped_with_its_rows() -> None:
 
     meter = meter_of(broken)
     with pytest.raises(ModelError) as caught:
-        meter.judge(FRAME)
+        meter.evaluate(FRAME)
     message = str(caught.value)
     assert "KeyError: 'income'" in message
     assert "6 row(s)" in message
@@ -98,7 +98,7 @@ def test_an_exception_is_wrapped_with_its_rows() -> None:
 def test_bad_answers_are_counted_among_a_groups_own_rows() -> None:
     """What somebody is told does not depend on who else was asked about."""
     meter = meter_of(lambda frame: np.where(frame.index == 1003, 0.5, np.nan))
-    _, failures = meter.judge_by_group(FRAME, np.array([0, 0, 1, 1, 1, 2]), named=True)
+    _, failures = meter.evaluate_by_group(FRAME, np.array([0, 0, 1, 1, 1, 2]), named=True)
     said = {number: str(error) for number, error in failures.items()}
     assert said[0].endswith("; 2 of 2 rows have such answers.")
     assert said[1].endswith("; 2 of 3 rows have such answers.")
@@ -113,7 +113,7 @@ def test_an_interrupt_passes_through(stop: type[BaseException]) -> None:
 
     meter = meter_of(stopped)
     with pytest.raises(stop):
-        meter.judge_by_group(FRAME, np.arange(6))
+        meter.evaluate_by_group(FRAME, np.arange(6))
     assert meter.rows == 0
 
 
@@ -123,7 +123,7 @@ def test_a_wrong_setting_is_nobodys_row() -> None:
 
     meter = meter_of(wrong)
     with pytest.raises(SettingError, match="no such class"):
-        meter.judge_by_group(FRAME, np.arange(6))
+        meter.evaluate_by_group(FRAME, np.arange(6))
     assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
 
 
@@ -146,7 +146,7 @@ def test_a_wrong_setting_is_nobodys_row() -> None:
 def test_a_wrong_shape_or_type(answer: object, hint: str) -> None:
     meter = meter_of(lambda frame: answer)
     with pytest.raises(ModelError, match=hint) as caught:
-        meter.judge(FRAME)
+        meter.evaluate(FRAME)
     assert "row 1000" in str(caught.value)
     assert (meter.rows, meter.failed_rows) == (0, 6)
 
@@ -156,7 +156,7 @@ def test_unusable_numbers_name_the_first_row(bad: float) -> None:
     answer = np.array([0.0, 1.0, bad, 0.5, bad, 0.5])
     meter = meter_of(lambda frame: answer)
     with pytest.raises(ModelError) as caught:
-        meter.judge(FRAME)
+        meter.evaluate(FRAME)
     message = str(caught.value)
     assert repr(float(bad)) in message
     assert f"row 1002 (age={FRAME['age'].iloc[2]}" in message
@@ -168,7 +168,7 @@ def test_unusable_numbers_name_the_first_row(bad: float) -> None:
 
 def test_rounding_is_clipped() -> None:
     answer = np.array([-1e-10, 1 + 1e-10, 0.5, 0.0, 1.0, 1.0])
-    np.testing.assert_array_equal(meter_of(lambda frame: answer).judge(FRAME), [0, 1, 0.5, 0, 1, 1])
+    np.testing.assert_array_equal(meter_of(lambda frame: answer).evaluate(FRAME), [0, 1, 0.5, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -176,19 +176,19 @@ def test_rounding_is_clipped() -> None:
     [[0, 1, 0, 1, 0, 1], [False, True] * 3, pd.Series([0.0, 1.0] * 3, dtype="Float64", index=[1] * 6)],
 )
 def test_other_numbers_are_numbers(answer: object) -> None:
-    np.testing.assert_array_equal(meter_of(lambda frame: answer).judge(FRAME), [0, 1] * 3)
+    np.testing.assert_array_equal(meter_of(lambda frame: answer).evaluate(FRAME), [0, 1] * 3)
 
 
 def test_a_missing_value_in_a_nullable_series_is_nan() -> None:
     answer = pd.Series([0.5, None, 0.5, 0.5, 0.5, 0.5], dtype="Float64")
-    values, failures = meter_of(lambda frame: answer).judge_by_group(FRAME, np.array([0, 0, 0, 1, 1, 1]))
+    values, failures = meter_of(lambda frame: answer).evaluate_by_group(FRAME, np.array([0, 0, 0, 1, 1, 1]))
     assert set(failures) == {0}
     np.testing.assert_array_equal(values, [np.nan] * 3 + [0.5] * 3)
 
 
 def test_all_missing_is_an_error_of_values() -> None:
     with pytest.raises(ModelError, match="returned nan as a probability"):
-        meter_of(lambda frame: [None] * len(frame)).judge(FRAME)
+        meter_of(lambda frame: [None] * len(frame)).evaluate(FRAME)
 
 
 def test_an_empty_frame_is_not_sent() -> None:
@@ -196,8 +196,8 @@ def test_an_empty_frame_is_not_sent() -> None:
         raise AssertionError("called")
 
     meter = meter_of(never)
-    assert meter.judge(FRAME.iloc[:0]).shape == (0,)
-    values, failures = meter.judge_by_group(FRAME.iloc[:0], np.array([], dtype=np.int64))
+    assert meter.evaluate(FRAME.iloc[:0]).shape == (0,)
+    values, failures = meter.evaluate_by_group(FRAME.iloc[:0], np.array([], dtype=np.int64))
     assert values.shape == (0,)
     assert failures == {}
     assert (meter.rows, meter.calls, meter.failed_rows) == (0, 0, 0)
@@ -205,7 +205,7 @@ def test_an_empty_frame_is_not_sent() -> None:
 
 def test_one_failing_group_is_not_sent_twice() -> None:
     meter = meter_of(lambda frame: 1 / 0)
-    values, failures = meter.judge_by_group(FRAME, np.full(6, 3))
+    values, failures = meter.evaluate_by_group(FRAME, np.full(6, 3))
     assert np.isnan(values).all()
     assert "ZeroDivisionError" in str(failures[3])
     assert meter.calls == 1
@@ -214,7 +214,7 @@ def test_one_failing_group_is_not_sent_twice() -> None:
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("broken", [lambda frame: 1 / 0, lambda frame: np.full(len(frame), np.nan)])
 def test_rows_of_a_group_are_shown_by_their_labels_only_if_these_mean_something(broken: Any, named: bool) -> None:
-    _, failures = meter_of(broken).judge_by_group(FRAME, np.arange(6), named)
+    _, failures = meter_of(broken).evaluate_by_group(FRAME, np.arange(6), named)
     for place, error in failures.items():
         shown = f"age={FRAME['age'].iloc[place]}, hours-week="
         assert (f"row {1000 + place} ({shown}" if named else f"a row with {shown}") in str(error)
@@ -223,7 +223,7 @@ def test_rows_of_a_group_are_shown_by_their_labels_only_if_these_mean_something(
 
 def test_groups_must_match_the_rows() -> None:
     with pytest.raises(ValueError, match=r"shape \(6,\)"):
-        meter_of(lambda frame: np.zeros(len(frame))).judge_by_group(FRAME, np.arange(5))
+        meter_of(lambda frame: np.zeros(len(frame))).evaluate_by_group(FRAME, np.arange(5))
 
 
 def test_the_model_cannot_change_our_frame() -> None:
@@ -235,11 +235,11 @@ def test_the_model_cannot_change_our_frame() -> None:
         return np.zeros(len(frame))
 
     before = FRAME.copy(deep=True)
-    meter_of(vandal).judge(FRAME)
+    meter_of(vandal).evaluate(FRAME)
     pd.testing.assert_frame_equal(FRAME, before)
 
 
 def test_a_wide_row_is_cut() -> None:
     wide = pd.DataFrame(np.zeros((2, 40)), columns=[f"c{i}" for i in range(40)])
     with pytest.raises(ModelError, match=r"\.\.\. \(40 columns\)"):
-        meter_of(lambda frame: 1 / 0).judge(wide)
+        meter_of(lambda frame: 1 / 0).evaluate(wide)

@@ -18,8 +18,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from leastways.errors import ModelError, SettingError
-from leastways.models import AllOf, OnnxModel, QueryMeter, as_model
-from leastways.models.onnx_classes import classes_of
+from leastways.models import AllOf, OnnxModel, QueryCounter, as_model
+from leastways.models.onnx import classes_of
 from tests.models.people import NUMBERS, people, pipeline, score, yes
 
 pytest.importorskip("onnxruntime")
@@ -47,7 +47,7 @@ def test_a_pipeline_on_raw_columns_gives_what_scikit_learn_gives(zipmap: bool) -
     fitted = pipeline().fit(FRAME, yes(FRAME))
     model = OnnxModel(export(fitted, FRAME[:1], zipmap))
     for target in (0, 1):
-        answer = QueryMeter(as_model(model, target)).judge(FRAME)
+        answer = QueryCounter(as_model(model, target)).evaluate(FRAME)
         np.testing.assert_allclose(answer, fitted.predict_proba(FRAME)[:, target], atol=1e-5)
         assert answer.dtype == np.float64
 
@@ -116,7 +116,7 @@ def test_multiclass_forest() -> None:
     fitted = pipeline(RandomForestClassifier(30, max_depth=4, random_state=0)).fit(FRAME, labels)
     model = OnnxModel(export(fitted, FRAME[:1]))
     for column, label in enumerate(fitted.classes_):
-        answer = QueryMeter(as_model(model, label)).judge(FRAME)
+        answer = QueryCounter(as_model(model, label)).evaluate(FRAME)
         close = np.isclose(answer, fitted.predict_proba(FRAME)[:, column], atol=1e-5)
         assert close.mean() > 0.97  # float32 thresholds may send a row down the other branch
 
@@ -249,7 +249,7 @@ def test_a_network_that_gives_logits() -> None:
     logit = 0.1 * FRAME["age"] - 0.2 * FRAME["hours-week"]
     np.testing.assert_allclose(model.probability(FRAME[NUMBERS]), 1 / (1 + np.exp(-logit)), rtol=1e-4)
     with pytest.raises(ModelError, match="as a probability"):
-        QueryMeter(as_model(OnnxModel(gemm("batch")), 1)).judge(FRAME[NUMBERS])
+        QueryCounter(as_model(OnnxModel(gemm("batch")), 1)).evaluate(FRAME[NUMBERS])
 
 
 def test_a_fixed_batch_is_refused() -> None:

@@ -29,9 +29,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from leastways.models import as_model
-from leastways.models.forests import forest_trees
-from leastways.models.routes import nameless
-from leastways.models.shortcut import Shortcut
+from leastways.models.encoder_table import FastPath
+from leastways.models.libraries import forest_trees, nameless
 from leastways.schema import Schema
 
 from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Y, encoder
@@ -64,10 +63,10 @@ def quiet() -> Any:
         yield
 
 
-def check(model: Any, schema: Schema = SCHEMA) -> Shortcut:
+def check(model: Any, schema: Schema = SCHEMA) -> FastPath:
     """The shortcut gives the model's own answers on calls of many sizes."""
     judge = as_model(model, 1)
-    shortcut = Shortcut.find(judge, schema)
+    shortcut = FastPath.find(judge, schema)
     people = schema.encode(PEOPLE[list(schema.names)])
     table = shortcut.people(people)
     assert table is not None, shortcut.reason
@@ -189,7 +188,7 @@ def test_boosted_trees_with_categories_go_the_usual_way() -> None:
     assert shortcut.table is not None
     assert shortcut.table.decision == 1
     by_type = HistGradientBoostingClassifier(max_iter=5).fit(TRAIN[columns], Y)  # school is a categorical column
-    assert "school" in Shortcut.find(as_model(by_type, 1), schema).reason
+    assert "school" in FastPath.find(as_model(by_type, 1), schema).reason
 
 
 def test_xgboost_that_stopped_early() -> None:
@@ -223,7 +222,7 @@ def test_workers_do_not_change_the_last_digits(name: str) -> None:
         before = get_active_backend()
         assert len({model.probability(TRAIN).tobytes() for _ in range(12)}) == 1
         assert get_active_backend() == before  # the caller's own setting is as it was
-    shortcut = Shortcut.find(model, SCHEMA)
+    shortcut = FastPath.find(model, SCHEMA)
     assert shortcut.table is not None, shortcut.reason
     assert shortcut.table.decision == 0
     assert shortcut.setup_rows == 512

@@ -23,11 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from leastways.models import as_model, tabulated
+from leastways.models import as_model
+from leastways.models import encoder_table as tabulated
 from leastways.models.base import Split
-from leastways.models.columns import bits
-from leastways.models.shortcut import Shortcut
-from leastways.models.tabulated import TabulatedPeople
+from leastways.models.encoder_table import FastPath, FastPeople, bits
 from leastways.schema import Schema
 
 from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
@@ -37,9 +36,9 @@ sklearn_version = tuple(int(number) for number in sklearn_text.split(".")[:2])
 LOGISTIC = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(TRAIN, Y)
 
 
-def table_of(model: Any, schema: Schema = SCHEMA, people: pd.DataFrame = PEOPLE) -> TabulatedPeople | str:
+def table_of(model: Any, schema: Schema = SCHEMA, people: pd.DataFrame = PEOPLE) -> FastPeople | str:
     """The table, if it holds for all, or why it does not."""
-    shortcut = Shortcut.find(as_model(model, 1), schema)
+    shortcut = FastPath.find(as_model(model, 1), schema)
     table = shortcut.people(schema.encode(people[list(schema.names)]))
     if table is None:
         return shortcut.reason
@@ -73,8 +72,8 @@ def test_gathered_rows_are_the_encoder_s(seed: int, n_people: int, sparse: bool)
     rng = np.random.default_rng(seed)
     people = SCHEMA.encode(PEOPLE.iloc[rng.permutation(len(PEOPLE))[:n_people]])
     columns = encoder(sparse).fit(TRAIN)
-    table = Shortcut.find(Halves(lambda frame: dense(columns.transform(frame))), SCHEMA).people(people)
-    assert isinstance(table, TabulatedPeople), table
+    table = FastPath.find(Halves(lambda frame: dense(columns.transform(frame))), SCHEMA).people(people)
+    assert isinstance(table, FastPeople), table
     who = rng.integers(0, n_people, 50)
     used = np.array([len(f.values) for f in SCHEMA.features]) + (people.inserted_at[who] >= 0)
     codes = (rng.random(used.shape) * used).astype(np.int32)
@@ -92,14 +91,14 @@ def test_people_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     whole = table_of(LOGISTIC)
     monkeypatch.setattr(tabulated, "_CELLS", 300)
     parts = table_of(LOGISTIC)
-    assert isinstance(whole, TabulatedPeople)
-    assert isinstance(parts, TabulatedPeople)
+    assert isinstance(whole, FastPeople)
+    assert isinstance(parts, FastPeople)
     assert np.array_equal(bits(whole.own), bits(parts.own))
 
 
 def test_own_values_between_grid_points_are_kept() -> None:
     table = table_of(LOGISTIC)
-    assert isinstance(table, TabulatedPeople)
+    assert isinstance(table, FastPeople)
     people = SCHEMA.encode(PEOPLE)
     assert (people.inserted_at >= 0).any(axis=1).all()
     now = table.probability(people.codes, np.arange(len(PEOPLE)))
@@ -112,7 +111,7 @@ def test_any_type_of_number(dtype: Any) -> None:
         return np.stack([frame["age"] > 30, frame["job"] == "cook", frame["age"] < 50], axis=1).astype(dtype)
 
     table = table_of(Halves(encode))
-    assert isinstance(table, TabulatedPeople), table
+    assert isinstance(table, FastPeople), table
     people = SCHEMA.encode(PEOPLE)
     rows = table.gather(people.codes, np.arange(len(PEOPLE)))
     assert rows.dtype == dtype
@@ -128,7 +127,7 @@ def test_rows_of_several_axes() -> None:
             return super().decide(array[:, :, 1])
 
     table = table_of(Deep(encode), NUMERIC)
-    assert isinstance(table, TabulatedPeople), table
+    assert isinstance(table, FastPeople), table
     people = NUMERIC.encode(PEOPLE[NUMBERS])
     wanted = Deep(encode).probability(NUMERIC.decode(people))
     assert np.array_equal(table.probability(people.codes, np.arange(40)), wanted)
@@ -197,7 +196,7 @@ def test_an_encoder_that_treats_values_between_grid_points_apart() -> None:
     reason = table_of(Halves(encode), NUMERIC)
     assert reason == "the encoder treats some people's values differently from the grid's"
     on_grid = PEOPLE.assign(income=500.0)
-    assert isinstance(table_of(Halves(encode), NUMERIC, on_grid), TabulatedPeople)
+    assert isinstance(table_of(Halves(encode), NUMERIC, on_grid), FastPeople)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +223,7 @@ def test_halves_that_do_not_make_the_model() -> None:
         def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
             return np.nextafter(super().probability(frame), 1.0)
 
-    shortcut = Shortcut.find(Liar(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
+    shortcut = FastPath.find(Liar(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
     assert "answers differently from the whole model" in shortcut.reason
     assert shortcut.setup_rows > 0
 
@@ -257,7 +256,7 @@ class Sums(Halves):
 def test_decisions_that_are_right_on_most_rows_are_found_out(off: Any) -> None:
     model = Sums(off)
     table = table_of(model, NUMERIC)
-    assert isinstance(table, TabulatedPeople), table
+    assert isinstance(table, FastPeople), table
     people = NUMERIC.encode(PEOPLE[NUMBERS])
     for rows in (1, 2, 3, 6, 11, 40):
         codes = people.codes[:rows]
@@ -269,7 +268,7 @@ def test_decisions_that_are_right_on_most_rows_are_found_out(off: Any) -> None:
 def test_a_decision_is_used_in_the_memory_order_in_which_it_is_right(order: str) -> None:
     model = Sums(lambda array: not array.flags[f"{order}_CONTIGUOUS"])
     assert model.encode(TRAIN[NUMBERS]).flags.f_contiguous  # so that this order is tried first
-    shortcut = Shortcut.find(model, NUMERIC)
+    shortcut = FastPath.find(model, NUMERIC)
     assert shortcut.table is not None
     assert (shortcut.table.decision, shortcut.table.order) == (0, order)
 
@@ -283,7 +282,7 @@ def test_encoders_that_know_the_grid_s_numbers_only_keep_the_table(warns: bool) 
             warnings.warn("unknown category", UserWarning, stacklevel=1)
         return frame.to_numpy(dtype=float)
 
-    shortcut = Shortcut.find(Sums(lambda array: False, encode), NUMERIC)
+    shortcut = FastPath.find(Sums(lambda array: False, encode), NUMERIC)
     assert shortcut.table is not None, shortcut.reason
     assert shortcut.table.decision == 0
 
@@ -308,7 +307,7 @@ def test_last_steps_that_know_the_grid_s_numbers_only_keep_the_table(wrap: Any, 
     schema = Schema.infer(CODED).update(grade={"kind": "real", "grid": [1.0, 2.0, 3.0]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # users are not told of rows of ours
-        shortcut = Shortcut.find(as_model(model, 1), schema)
+        shortcut = FastPath.find(as_model(model, 1), schema)
     assert shortcut.table is not None, shortcut.reason
     assert shortcut.setup_rows >= 3 * 256  # on rows of no use, on the grid's, and by the decision
 
@@ -318,7 +317,7 @@ def test_a_model_that_raises_everywhere_gives_its_reason() -> None:
         def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
             raise OSError("disk on fire")
 
-    shortcut = Shortcut.find(Broken(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
+    shortcut = FastPath.find(Broken(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
     assert shortcut.reason == "the model raised OSError: disk on fire"
 
 
@@ -326,38 +325,38 @@ def test_grids_as_wide_as_numbers_go() -> None:
     schema = Schema.infer(TRAIN[NUMBERS]).update(income={"grid": [-1.7e308, 0.0, 1.7e308]})
     between = partial(np.isin, test_elements=[-170.0, 0.0, 170.0], invert=True)
     wide = Sums(lambda array: between(array[:, 1].round()), lambda frame: frame.to_numpy(dtype=float) / [1, 1e306, 1])
-    shortcut = Shortcut.find(wide, schema)
+    shortcut = FastPath.find(wide, schema)
     assert shortcut.table is not None, shortcut.reason
     assert shortcut.table.decision == 1  # the first is right on the grid's numbers
 
 
 def test_models_without_halves_are_asked_nothing() -> None:
-    shortcut = Shortcut.find(Whole(LOGISTIC), SCHEMA)
+    shortcut = FastPath.find(Whole(LOGISTIC), SCHEMA)
     assert (shortcut.table, shortcut.setup_rows) == (None, 0)
     assert "does not part" in shortcut.reason
-    assert Shortcut.find(as_model(lambda frame: np.zeros(len(frame)), 1), SCHEMA).table is None
+    assert FastPath.find(as_model(lambda frame: np.zeros(len(frame)), 1), SCHEMA).table is None
 
 
 def test_it_is_found_out_once_and_again_after_a_fit() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
-    first = Shortcut.find(as_model(model, 1), NUMERIC)
-    kept = Shortcut.find(as_model(model, 1), NUMERIC, first)
+    first = FastPath.find(as_model(model, 1), NUMERIC)
+    kept = FastPath.find(as_model(model, 1), NUMERIC, first)
     assert first.table is not None
     assert kept.table is not None
     assert kept.table.columns is first.table.columns
     model.fit(TRAIN[NUMBERS].iloc[:100], Y[:100])
-    again = Shortcut.find(as_model(model, 1), NUMERIC, first)
+    again = FastPath.find(as_model(model, 1), NUMERIC, first)
     assert again.table is not None
     assert again.table.columns is not first.table.columns
 
 
 def test_the_class_may_change_without_a_new_table() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
-    one = Shortcut.find(as_model(model, 1), NUMERIC)
-    zero = Shortcut.find(as_model(model, 0), NUMERIC, one)
+    one = FastPath.find(as_model(model, 1), NUMERIC)
+    zero = FastPath.find(as_model(model, 0), NUMERIC, one)
     people = NUMERIC.encode(PEOPLE[NUMBERS])
     table = zero.people(people)
-    assert isinstance(table, TabulatedPeople)
+    assert isinstance(table, FastPeople)
     answers = table.probability(people.codes, np.arange(len(PEOPLE)))
     assert np.array_equal(answers, model.predict_proba(PEOPLE[NUMBERS])[:, 0])
 
@@ -373,7 +372,7 @@ def test_somebody_whom_the_encoder_refuses_is_alone_with_it(scale: float) -> Non
 
     bad = [0, 3, len(PEOPLE) - 1]
     people = PEOPLE[NUMBERS].assign(income=np.where(np.isin(np.arange(len(PEOPLE)), bad), 123.0, PEOPLE["income"]))
-    table = Shortcut.find(Halves(encode), NUMERIC).people(NUMERIC.encode(people))
+    table = FastPath.find(Halves(encode), NUMERIC).people(NUMERIC.encode(people))
     assert table is not None
     assert np.flatnonzero(~table.held).tolist() == bad
     assert table.reason == "ValueError from the encoder: not this one"
@@ -396,7 +395,7 @@ def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: i
     people = PEOPLE[NUMBERS].iloc[rng.permutation(len(PEOPLE))[:12]]
     people = people.assign(income=np.where(rng.random(12) < 0.5, people["income"], people["income"] // 500 * 500))
     on_grid = people["income"] % 500 == 0
-    shortcut = Shortcut.find(Halves(encode), NUMERIC)
+    shortcut = FastPath.find(Halves(encode), NUMERIC)
     encoded = NUMERIC.encode(people)
     together = shortcut.people(encoded)
     assert together is not None, shortcut.reason
@@ -417,7 +416,7 @@ def test_options_that_the_encoder_refuses_do_not_spoil_others() -> None:
 
     forbidden = False
     people = NUMERIC.encode(PEOPLE[NUMBERS])
-    table = Shortcut.find(Halves(encode), NUMERIC).people(people)
+    table = FastPath.find(Halves(encode), NUMERIC).people(people)
     assert table is not None
     forbidden = True
     who = np.arange(len(PEOPLE))

@@ -12,7 +12,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from leastways.errors import ModelError, SettingError
-from leastways.models import AllOf, QueryMeter, TorchModel, as_model
+from leastways.models import AllOf, QueryCounter, TorchModel, as_model
 from tests.models.people import NUMBERS, people, pipeline
 
 torch: Any = pytest.importorskip("torch")
@@ -127,7 +127,7 @@ def test_nan_weights_are_reported_with_the_row() -> None:
     with torch.no_grad():
         module[0].weight.fill_(float("nan"))
     with pytest.raises(ModelError, match=r"returned nan .* row 1000"):
-        QueryMeter(as_model(TorchModel(module, ENCODER), 1)).judge(FRAME)
+        QueryCounter(as_model(TorchModel(module, ENCODER), 1)).evaluate(FRAME)
 
 
 class Pair(torch.nn.Module):  # type: ignore[misc]

@@ -211,8 +211,8 @@ def test_pickles_and_clones_leave_the_table_behind() -> None:
     rec = recourse(logistic())
     plans = rec.recommend(PEOPLE)
     copy = pickle.loads(pickle.dumps(rec))
-    assert "_shortcut" not in vars(copy)
-    assert "_shortcut" not in vars(clone(rec))
+    assert "_fast_path" not in vars(copy)
+    assert "_fast_path" not in vars(clone(rec))
     assert copy.recommend(PEOPLE) == plans
     assert clone(rec).fit(TRAIN).recommend(PEOPLE) == plans
 

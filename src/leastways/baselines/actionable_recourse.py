@@ -44,7 +44,7 @@ from leastways._validation import check_choice, check_count, check_number
 from leastways.baselines.integer_program import Person, Program, load_highs
 from leastways.costs.kernels import Tables
 from leastways.errors import SettingError
-from leastways.models.linear import LinearScore, read_linear
+from leastways.models import LinearScore, read_linear
 from leastways.schema import Encoded, Schema
 from leastways.schema.encoding import levels_now
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions

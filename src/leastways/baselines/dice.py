@@ -64,7 +64,7 @@ from leastways._validation import check_choice, check_count
 from leastways.baselines.dice_tables import Answers, Layout, Person, weights_of
 from leastways.baselines.dice_threads import OnePerson, OwnStreams, Prepared, States, Talk, quiet
 from leastways.errors import ModelError, SettingError
-from leastways.models.gradients import GradientMeter, RelaxedModel
+from leastways.models import GradientCounter, RelaxedModel
 from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher, register_searcher
 from leastways.search.protocol import Run
 
@@ -327,7 +327,7 @@ class GradientRun:
         self._reasons[p] = "DICE (gradient) came to no permitted state that the model accepts"
         if not k:
             return self._chosen.codes[p, :0]
-        meter = GradientMeter(prepared.model, left - k)
+        meter = GradientCounter(prepared.model, left - k)
         try:
             with prepared.model.ready(), quiet():
                 states = self._descent.find(answers, meter, problem, k, int(problem.keys[p]), prepared.settings)

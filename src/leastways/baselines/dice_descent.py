@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from leastways.baselines.dice_explainers import FinishedError, TrainingData
 from leastways.baselines.dice_tables import MOST_STEPS, Answers, Layout
-from leastways.models.gradients import GradientMeter, RowsSpentError
+from leastways.models import GradientCounter, RowsSpentError
 from leastways.search import Problem
 
 _EPSILON = 1e-6  # dice-ml's, in its log-odds
@@ -41,7 +41,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         self._weights = dict(zip(layout.numbers, weights.tolist(), strict=True))
 
     def find(
-        self, answers: Answers, meter: GradientMeter, problem: Problem, k: int, seed: int, settings: Mapping[str, Any]
+        self, answers: Answers, meter: GradientCounter, problem: Problem, k: int, seed: int, settings: Mapping[str, Any]
     ) -> NDArray[np.int32]:
         """Return the k states dice-ml settles on, as far as they are accepted."""
         self._draw = np.random.default_rng(seed)

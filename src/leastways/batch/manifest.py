@@ -25,7 +25,7 @@ from leastways.costs import Preferences
 from leastways.errors import DataError, SettingError
 from leastways.io.files import check_folder
 from leastways.io.strict_json import json_of, read_json
-from leastways.models import QueryMeter, as_model
+from leastways.models import QueryCounter, as_model
 from leastways.recourse import Recourse
 from leastways.recourse.settings import settings_of
 
@@ -175,8 +175,8 @@ def _answers(recourse: Recourse) -> list[float | None]:
 
     A model is any object, and no bytes of it can be relied on to be the same in the next process. Its answers can.
     """
-    meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
-    values, _ = meter.judge_by_group(grid_rows(recourse.schema, _PROBES), np.arange(_PROBES))
+    meter = QueryCounter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
+    values, _ = meter.evaluate_by_group(grid_rows(recourse.schema, _PROBES), np.arange(_PROBES))
     return [None if np.isnan(v) else round(float(v), 9) for v in values]
 
 

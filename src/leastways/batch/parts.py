@@ -14,7 +14,7 @@ from leastways._messages import listed
 from leastways.batch.sources import Block, People, arrow
 from leastways.costs import Preferences
 from leastways.errors import PreferenceError, SchemaError
-from leastways.models.columns import to_offered
+from leastways.models import with_offered_values
 from leastways.plans import CUT_SHORT, FIGURES, NOT_SEARCHED, STATUSES, SUMMARY, RecoursePlans
 from leastways.report.totals import Totals
 from leastways.schema import Feature, Schema
@@ -84,7 +84,7 @@ def grid_rows(schema: Schema, n: int) -> pd.DataFrame:
     """Return people who do not exist: rows of values drawn from the grids, always the same."""
     draw = np.random.default_rng(0)
     codes = np.stack([draw.integers(0, len(f.values), n) for f in schema.features], axis=1)
-    return schema.decode(to_offered(schema, codes.astype(np.int32)))  # a model may refuse values that nobody is led to
+    return schema.decode(with_offered_values(schema, codes.astype(np.int32)))  # a model may refuse others
 
 
 def people_table(plans: RecoursePlans) -> pa.Table:

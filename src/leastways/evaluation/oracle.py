@@ -16,8 +16,7 @@ from leastways._validation import check_count, check_number, value_or_none
 from leastways.costs.sampling import StatedCost, stated_costs
 from leastways.errors import DataError, SettingError
 from leastways.evaluation.simulate import SimulatedPeople
-from leastways.models import QueryMeter, as_model
-from leastways.models.labels_seen import check_labels_seen
+from leastways.models import QueryCounter, as_model, check_labels_seen
 from leastways.plans import Change
 from leastways.plans.wording import changes_of
 from leastways.schema import Encoded, Schema
@@ -126,9 +125,9 @@ def oracle(
         table, rules = stated_costs(schema, encoded, frame, cost)
         none_free = np.zeros((1, len(schema.features)), np.bool_)
         what = searches(encoded.codes, schema.offsets, 1, table, none_free)
-    meter = QueryMeter(as_model(model, target, threshold=threshold))
+    meter = QueryCounter(as_model(model, target, threshold=threshold))
     before = {name: value_or_none(frame[name].iloc[0]) for name in schema.names}
-    if meter.judge(schema.decode(encoded))[0] >= threshold:
+    if meter.evaluate(schema.decode(encoded))[0] >= threshold:
         return OracleResult(label, "already_positive", 0.0, 0.0, before, (), meter.rows, meter.calls)
     found = cheapest_states(
         what,
@@ -189,11 +188,11 @@ def oracle_people(
         raise SettingError(f"truth must be what simulate_people returns, not {type(truth).__name__}.")
     schema = truth.schema
     _check_limits(schema, max_cost, max_queries)
-    meter = QueryMeter(as_model(model, target, threshold=threshold))
+    meter = QueryCounter(as_model(model, target, threshold=threshold))
     P = len(truth.people)
     status, cost = np.full(P, "already_positive", dtype=object), np.zeros(P)
     bound, queries = np.zeros(P), np.ones(P, np.int64)
-    now, failed = meter.judge_by_group(schema.decode(truth.people), np.arange(P))
+    now, failed = meter.evaluate_by_group(schema.decode(truth.people), np.arange(P))
     for p in failed:
         status[p], cost[p], queries[p] = "model_failed", np.inf, 0
     refused = np.flatnonzero(now < threshold)
@@ -226,8 +225,8 @@ def _status(found: Cheapest) -> NDArray[Any]:
     return out
 
 
-def _judge(schema: Schema, people: Encoded, meter: QueryMeter) -> Judge:
-    return lambda q: meter.judge_by_group(schema.decode(q.codes, people, q.people), q.people)
+def _judge(schema: Schema, people: Encoded, meter: QueryCounter) -> Judge:
+    return lambda q: meter.evaluate_by_group(schema.decode(q.codes, people, q.people), q.people)
 
 
 def _check_limits(schema: object, max_cost: float, max_queries: int) -> None:

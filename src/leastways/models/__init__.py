@@ -1,14 +1,69 @@
-"""What a model must offer, adapters for the models people have, and the one place that counts queries.
+"""Models: adapters for those that people have, and the one place that counts queries.
 
-Nothing optional is imported here: torch, onnxruntime and skops load when a model that needs them is used.
+Everything loads on first use; torch, onnxruntime and skops only with a model that needs them.
 """
 
-from leastways.models.all_of import AllOf
-from leastways.models.base import Model
-from leastways.models.dispatch import as_model
-from leastways.models.loading import load_model
-from leastways.models.meter import QueryMeter
-from leastways.models.onnx_model import OnnxModel
-from leastways.models.torch_model import TorchModel
+from __future__ import annotations
 
-__all__ = ["AllOf", "Model", "OnnxModel", "QueryMeter", "TorchModel", "as_model", "load_model"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leastways.models.answers import check_labels_seen
+    from leastways.models.base import Model, Split, Unbound
+    from leastways.models.decision import comparable, cutoff_warning, disagreement
+    from leastways.models.encoder_table import FastPath, FastPeople, NotColumnWise, with_offered_values
+    from leastways.models.ensemble import AllOf
+    from leastways.models.loading import MODEL_FILES, as_model, load_model
+    from leastways.models.onnx import OnnxModel
+    from leastways.models.query_counter import QueryCounter
+    from leastways.models.torch import TorchModel
+    from leastways.models.white_box import GradientCounter, LinearScore, RelaxedModel, RowsSpentError, read_linear
+
+_HOMES = {
+    "answers": ("check_labels_seen",),
+    "base": ("Model", "Split", "Unbound"),
+    "decision": ("comparable", "cutoff_warning", "disagreement"),
+    "encoder_table": ("FastPath", "FastPeople", "NotColumnWise", "with_offered_values"),
+    "ensemble": ("AllOf",),
+    "loading": ("MODEL_FILES", "as_model", "load_model"),
+    "onnx": ("OnnxModel",),
+    "query_counter": ("QueryCounter",),
+    "torch": ("TorchModel",),
+    "white_box": ("GradientCounter", "LinearScore", "RelaxedModel", "RowsSpentError", "read_linear"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "MODEL_FILES",
+    "AllOf",
+    "FastPath",
+    "FastPeople",
+    "GradientCounter",
+    "LinearScore",
+    "Model",
+    "NotColumnWise",
+    "OnnxModel",
+    "QueryCounter",
+    "RelaxedModel",
+    "RowsSpentError",
+    "Split",
+    "TorchModel",
+    "Unbound",
+    "as_model",
+    "check_labels_seen",
+    "comparable",
+    "cutoff_warning",
+    "disagreement",
+    "load_model",
+    "read_linear",
+    "with_offered_values",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'leastways.models' has no attribute {name!r}")
+    value = getattr(import_module(f"leastways.models.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

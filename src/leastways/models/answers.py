@@ -1,39 +1,29 @@
-"""Reading what a model returned: its shape, its type, and the column of the wanted class."""
+"""Read what a model returned: probabilities, labels or logits, for one target."""
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
-from numbers import Integral
+from dataclasses import dataclass, field
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import infer_dtype, is_float_dtype
+from scipy.special import expit, softmax
 
-from leastways._messages import plain
+from leastways._messages import listed, nearest, plain
 from leastways.errors import ModelError, SettingError
-from leastways.models.base import FloatArray
-from leastways.models.labels import NUMBERS, column_of, label_matches, same_label
-from leastways.models.labels_seen import LabelsSeen
+from leastways.models.base import FloatArray, Model, describe
 
 TOLERANCE = 1e-9
 """How far outside [0, 1] a float64 probability may lie and still count as rounding."""
 BELOW_HALF = float(np.nextafter(0.5, 0.0))
 """What a tie at one half is given as where the model itself calls it a no."""
 _FLOAT_KINDS = {"floating", "mixed-integer-float", "decimal"}
-
-
-def describe(answer: object) -> str:
-    """Say what came back, short enough for a message: type, dtype and shape."""
-    parts = [type(answer).__name__]
-    if (dtype := getattr(answer, "dtype", None)) is not None:
-        parts.append(f"of {dtype}")
-    if (shape := getattr(answer, "shape", None)) is not None:
-        parts.append(f"with shape {tuple(shape)}")
-    elif isinstance(answer, Sequence):
-        parts.append(f"of length {len(answer)}")
-    return " ".join(parts)
 
 
 def told(error: Exception) -> str:
@@ -162,3 +152,176 @@ def _holds_floats(series: pd.Series) -> bool:
     if isinstance(series.dtype, pd.CategoricalDtype):
         return False
     return is_float_dtype(series.dtype) or infer_dtype(series, skipna=True) in _FLOAT_KINDS
+
+
+NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal"}
+"""What pandas' `infer_dtype` calls values that are numbers."""
+
+
+def same_label(label: object, target: object) -> bool:
+    """Say whether two labels mean the same class: Python equality of plain values (1, 1.0, True are one)."""
+    return bool(plain(label) == plain(target))
+
+
+def column_of(target: object, classes: Sequence[object], owner: str) -> int:
+    """Return the position of `target` in `classes`; `owner` is who has these classes, for the message."""
+    for position, label in enumerate(classes):
+        if same_label(label, target):
+            return position
+    raise SettingError(
+        f"target={plain(target)!r} is not a class of {owner}; its classes are {listed(classes)}."
+        f"{suggestion(target, classes)}"
+    )
+
+
+def suggestion(target: object, classes: Sequence[object]) -> str:
+    """Return ``" Did you mean 1?"``: first the same text in another type or case, then similar text."""
+    wanted = str(plain(target)).casefold()
+    for label in classes:
+        if str(plain(label)).casefold() == wanted:
+            return f" Did you mean {plain(label)!r}?"
+    return nearest(plain(target), [plain(label) for label in classes])
+
+
+def label_matches(labels: pd.Series, target: object, owner: str, seen: LabelsSeen | None = None) -> FloatArray:
+    """Turn labels into 1.0 (is `target`), 0.0 (is another) and NaN (no label, which the meter reports).
+
+    Text never equals a number: with such a target everybody would be refused without a word, hence an error. What
+    else may be wrong with a target only shows after many rows: `seen` keeps the labels.
+    """
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        labels = labels.astype(object)
+    kind = infer_dtype(labels, skipna=True)
+    wanted = plain(target)
+    clash = (kind in NUMBERS and isinstance(wanted, str)) or (kind == "string" and isinstance(wanted, Number))
+    if clash:
+        given = list(labels.dropna().unique())
+        raise SettingError(
+            f"target={wanted!r} can never equal a label of {owner}, which are {listed(given)}."
+            f"{suggestion(wanted, given)}"
+        )
+    same = (labels == wanted).to_numpy(dtype=np.float64, na_value=np.nan)
+    answer = np.where(labels.isna(), np.nan, same)
+    if seen is not None:
+        seen.note(labels, wanted, answer)
+    return answer
+
+
+_MANY = 20  # classes, at most, that a model is likely to have; more whole numbers are scores
+_KEPT = 1000
+
+
+@dataclass
+class LabelsSeen:
+    """The labels given so far, for as long as none of them is the target.
+
+    It belongs to one adapter, and so to one call of `recommend`. Threads that share it only ever add to it.
+    """
+
+    target: Any = None
+    found: bool = False
+    labels: set[Any] = field(default_factory=set)
+
+    def note(self, labels: pd.Series, target: object, same: FloatArray) -> None:
+        """Note the labels of a call, of which `same` says where they are the target."""
+        if self.found:
+            return
+        if (same == 1.0).any():
+            self.found = True
+        elif len(self.labels) < _KEPT:
+            self.target = target
+            self.labels.update(label for label in labels.dropna().tolist() if isinstance(label, str | Real))
+
+    def trouble(self, people: int) -> str:
+        """Return what to warn of, if anything; raise where `target` cannot be what the model calls a yes.
+
+        A model may refuse everybody: that alone is no error. One person who gets one and the same label for whatever
+        is asked is not worth a word either.
+        """
+        if self.found or not self.labels or (people == 1 and len(self.labels) == 1) or self._is_plain_no():
+            return ""
+        texts = [label for label in self.labels if isinstance(label, str)]
+        if alike := [label for label in texts if _bare(label) == _bare(self.target)]:
+            raise SettingError(
+                f"target={self.target!r} was the label of no row; the model gives {listed(self._shown())}. "
+                f"Did you mean {alike[0]!r}?"
+            )
+        scores = not texts and len(self.labels) > _MANY
+        hint = (
+            " These look like scores: pass what they decide, such as lambda frame: score(frame) >= 600."
+            if scores
+            else f"{nearest(self.target, texts)} If a yes has another label, pass it as target=."
+        )
+        text = f"target={self.target!r} was the label of no row; the model gives {listed(self._shown())}.{hint}"
+        if scores and isinstance(self.target, Real) and not min(self.labels) <= self.target <= max(self.labels):
+            raise SettingError(text)
+        return text
+
+    def _is_plain_no(self) -> bool:
+        """Whether these are the usual two numbers, and the other one is the yes."""
+        known = {*self.labels, self.target}
+        return known <= {0, 1} or known <= {-1, 1}
+
+    def _shown(self) -> list[Any]:
+        return sorted(self.labels, key=lambda label: (isinstance(label, str), label))
+
+
+def check_labels_seen(model: Model, people: int) -> None:
+    """Warn, or raise, where a model gave labels to all it was asked about `people`, and never the target."""
+    for seen in seen_by(model):
+        if text := seen.trouble(people):
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+def seen_by(model: Model) -> tuple[LabelsSeen, ...]:
+    """Return what a model's adapters keep of its labels."""
+    kept = getattr(model, "labels_seen", ())
+    return tuple(seen for seen in kept if isinstance(seen, LabelsSeen)) if isinstance(kept, tuple) else ()
+
+
+def _bare(label: object) -> str:
+    """Return a text without what people leave out or change when they type it: case, spaces, signs between words."""
+    return re.sub(r"[\W_]+", "", str(plain(label))).casefold()
+
+
+_OUTPUTS = ("logits", "probability")
+
+
+def check_output(output: str, owner: str) -> None:
+    """Refuse an unknown kind of output."""
+    if output not in _OUTPUTS:
+        raise SettingError(f"{owner}: output={output!r} must be one of {listed(_OUTPUTS)}.")
+
+
+def read_scores(
+    scores: npt.NDArray[Any], target: object, classes: Sequence[object] | None, logits: bool, rows: int
+) -> FloatArray:
+    """Read a network's output: [n] or [n, 1] for the positive class, else [n, k] with a column per class."""
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if scores.ndim not in (1, 2) or scores.shape[0] != rows or scores.dtype.kind not in "biuf":
+        raise ModelError(
+            f"The model must return numbers of shape ({rows},), ({rows}, 1) or ({rows}, classes), "
+            f"not {describe(scores)}."
+        )
+    single = scores.ndim == 1
+    names = _class_names(classes, 2 if single else scores.shape[1])
+    column = column_of(target, names, "the model" if classes else "the model (without classes=, column numbers)")
+    tolerance = rounding(scores.dtype)
+    wide = scores.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if single:
+            positive = expit(wide) if logits else wide
+            chosen = positive if column == 1 else 1.0 - positive
+        else:
+            chosen = (softmax(wide, axis=1) if logits else wide)[:, column]
+    return snap(np.asarray(chosen, dtype=np.float64), tolerance)
+
+
+def _class_names(classes: Sequence[object] | None, k: int) -> Sequence[object]:
+    """Return the labels of k columns: those given, or 0..k-1."""
+    if classes is None:
+        return range(k)
+    if len(classes) != k:
+        raise SettingError(f"classes={listed(classes)} has {len(classes)} labels; the model has {k} classes.")
+    return classes

@@ -1,4 +1,4 @@
-"""Estimators with the scikit-learn interface: its own, pipelines, xgboost, lightgbm, look-alikes."""
+"""Adapters for estimators with the scikit-learn interface, and for callables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ import pandas as pd
 
 from leastways._messages import plain
 from leastways.errors import ModelError, SettingError
-from leastways.models.answers import BELOW_HALF, as_probabilities, as_series, describe, read_answer
-from leastways.models.base import FloatArray, Model, Split
-from leastways.models.cutoff import Ties
-from leastways.models.frames import columns_as_fitted, quiet_about_names
-from leastways.models.labels import column_of, label_matches
-from leastways.models.labels_seen import LabelsSeen
-from leastways.models.routes import Route, routes
-from leastways.models.stages import Stages
-from leastways.models.threads import one_worker
+from leastways.models.answers import (
+    BELOW_HALF,
+    LabelsSeen,
+    as_probabilities,
+    as_series,
+    check_order,
+    column_of,
+    label_matches,
+    read_answer,
+)
+from leastways.models.base import FloatArray, Model, Split, columns_as_fitted, describe, one_worker, quiet_about_names
+from leastways.models.libraries import Route, Stages, Ties, routes
 
 
 @dataclass(frozen=True)
@@ -166,3 +169,38 @@ def _refuse_fractions(labels: pd.Series, estimator: object) -> None:
 
 def _name(estimator: object) -> str:
     return type(estimator).__name__
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A callable frame -> probability or label. Its answer may be an array, list, Series or DataFrame.
+
+    - 1-D floats are P(target), even where they are only zeros and ones;
+    - 2-D numbers are class probabilities, and the target is the column's number, or its name in a DataFrame;
+    - all else (ints, bools, text, categoricals, objects) are labels, compared with the target.
+    """
+
+    function: Callable[[pd.DataFrame], object]
+    target: object
+    seen: LabelsSeen = field(default_factory=LabelsSeen, repr=False, compare=False)
+
+    def probability(self, frame: pd.DataFrame) -> FloatArray:
+        """Call the function and read its answer."""
+        answer = self.function(frame)
+        check_order(answer, frame.index)
+        return read_answer(answer, self.target, len(frame), self.seen)
+
+    @property
+    def labels_seen(self) -> tuple[LabelsSeen, ...]:
+        """What is known of its labels."""
+        return (self.seen,)
+
+    def split(self) -> Split | None:
+        """Offer the halves of a callable that has them, as methods `encode` and `probability_of`."""
+        function: Any = self.function
+        encode, decide = getattr(function, "encode", None), getattr(function, "probability_of", None)
+        if not callable(encode) or not callable(decide):
+            return None
+        return Split(
+            encode, (lambda array: read_answer(decide(array), self.target, len(array), self.seen),), (function,)
+        )

@@ -21,7 +21,7 @@ from leastways._validation import check_count, check_seed
 from leastways.costs import CostSamples, Preferences
 from leastways.costs.kernels import charged_many
 from leastways.errors import DataError, ModelError, SettingError
-from leastways.models import QueryMeter, as_model
+from leastways.models import QueryCounter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
 from leastways.recourse.applicants import People
 from leastways.recourse.evaluator import JudgedPeople
@@ -54,7 +54,7 @@ def certify_plans(
     crowd = People.check(recourse.schema, plans.people, preferences)
     rows = _chosen(plans, crowd, people)
     keys = keys_of_rows(crowd.encoded.content(), check_seed(recourse.random_state))
-    meter = QueryMeter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
+    meter = QueryCounter(as_model(recourse.model, recourse.target, threshold=recourse.threshold))
     max_queries = int(max_queries)  # sums of a short integer would overflow
     M, F, V = int(recourse.n_costs), len(recourse.schema.features), int(recourse.schema.offsets[-1])
     each = recourse.cost_model_.bytes_per_person(M) + 32 * M * V + max_queries * (4 * F + 40)

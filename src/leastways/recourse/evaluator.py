@@ -11,9 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways.errors import ModelError
-from leastways.models import QueryMeter
-from leastways.models.shortcut import Shortcut
-from leastways.models.tabulated import TabulatedPeople
+from leastways.models import FastPath, FastPeople, QueryCounter
 from leastways.schema import Encoded, Schema
 from leastways.search import Questions, SearchResult
 
@@ -25,21 +23,21 @@ class Judging:
     """Asks the model about people and their options by the fastest way that is sure to be right."""
 
     schema: Schema
-    meter: QueryMeter
-    shortcut: Shortcut
+    meter: QueryCounter
+    shortcut: FastPath
     plain_people: int = field(init=False, default=0)  # whom the table does not hold for
     trouble: str = field(init=False, default="")  # why
 
     @classmethod
-    def start(cls, schema: Schema, meter: QueryMeter, kept: Shortcut | None) -> Judging:
+    def start(cls, schema: Schema, meter: QueryCounter, kept: FastPath | None) -> Judging:
         """Take up the shortcut that an earlier call found, or look for one."""
-        return cls(schema, meter, Shortcut.find(meter.model, schema, kept))
+        return cls(schema, meter, FastPath.find(meter.model, schema, kept))
 
     def of(self, people: Encoded) -> JudgedPeople:
         """Get ready to judge a chunk of people."""
         table, found = self.shortcut.table, self.shortcut.people(people)
         if table is not None and found is not None and not found.held.all() and table.is_stale():
-            self.shortcut = Shortcut.find(self.meter.model, self.schema)
+            self.shortcut = FastPath.find(self.meter.model, self.schema)
             found = self.shortcut.people(people)
         if found is not None:
             self._note_plain(int((~found.held).sum()), found.reason)
@@ -68,9 +66,9 @@ class JudgedPeople:
     """A chunk of people, and their table if there is one."""
 
     schema: Schema
-    meter: QueryMeter
+    meter: QueryCounter
     people: Encoded
-    table: TabulatedPeople | None
+    table: FastPeople | None
 
     def take(self, rows: NDArray[np.intp]) -> JudgedPeople:
         """Return some of the people."""
@@ -121,12 +119,12 @@ class JudgedPeople:
         values, failures = np.empty(len(who)), dict[int, ModelError]()
         if self.table is not None and fast.any():
             by_table = partial(self.table.probability, codes[fast], who[fast])
-            answers = self.meter.judge_by_shortcut(by_table, int(fast.sum()))
+            answers = self.meter.evaluate_by_table(by_table, int(fast.sum()))
             if answers is None:
                 fast[:] = False
             else:
                 values[fast] = answers
         slow = np.flatnonzero(~fast)
         if len(slow):
-            values[slow], failures = self.meter.judge_by_group(frame_of(slow), who[slow], named)
+            values[slow], failures = self.meter.evaluate_by_group(frame_of(slow), who[slow], named)
         return values, failures

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from leastways._random import keys_of_rows, stream
 from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, LeastwaysError, SettingError
-from leastways.models import Model
-from leastways.models.agreement import comparable, disagreement, needless
+from leastways.models import Model, comparable, cutoff_warning, disagreement
 from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import People
 from leastways.recourse.evaluator import Judging
@@ -118,7 +117,7 @@ def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: 
 
 def tell_of_predict(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float) -> None:
     """Warn where the model's own `predict` says something else than its probability, on rows from all of the table."""
-    text = needless(model, threshold)
+    text = cutoff_warning(model, threshold)
     if not text and comparable(model, threshold):
         places = np.unique(np.linspace(0, len(frame) - 1, _COMPARED).astype(np.intp))
         try:

@@ -18,8 +18,7 @@ from leastways._random import keys_of_rows
 from leastways._validation import check_count, check_seed
 from leastways.costs import CostDistribution, CostModel, Preferences
 from leastways.errors import DataError, SettingError
-from leastways.models import QueryMeter, as_model
-from leastways.models.labels_seen import check_labels_seen
+from leastways.models import QueryCounter, as_model, check_labels_seen
 from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import People
 from leastways.recourse.certify import certify_plans
@@ -132,7 +131,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was found out about the model: it is found again where it is needed."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_shortcut"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_fast_path"}
 
     def fit(self, X: pd.DataFrame, y: object = None, distill: int = 0) -> Recourse:
         """Learn the percentiles of the training data, and check every setting. `y` is ignored.
@@ -145,7 +144,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         the table, and `fit` warns where `predict` refuses what the probability accepts.
         """
         check_settings(self)
-        meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
+        meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
         table = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else X
         frame = check_columns(table, self.schema.features, self.schema.target)
         searcher, seed = as_searcher(self.method), check_seed(self.random_state)
@@ -158,9 +157,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self.distilled_: Distilled | None = None
         check_count("distill", distill, least=0)
         if distill:
-            judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
+            judging = Judging.start(self.schema, meter, getattr(self, "_fast_path", None))
             self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
-            self._shortcut = judging.shortcut
+            self._fast_path = judging.shortcut
         tell_of_predict(self.schema, frame, meter.model, self.threshold)
         return self
 
@@ -189,9 +188,9 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         searcher = self._searcher()
         self._check_warm_start(warm_start)
-        meter = QueryMeter(as_model(self.model, self.target, threshold=self.threshold))
+        meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
         crowd = People.check(self.schema, people, preferences)
-        judging = Judging.start(self.schema, meter, getattr(self, "_shortcut", None))
+        judging = Judging.start(self.schema, meter, getattr(self, "_fast_path", None))
         outcome = Outcome.empty(len(crowd.encoded), int(self.n_options), len(self.schema.features))
         solving = Solving(self, searcher, crowd, judging, outcome, warm_start)
         with reporter(progress, "finding options") as report:
@@ -208,7 +207,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
-        self._shortcut = judging.shortcut
+        self._fast_path = judging.shortcut
         settings = settings_of(self) | counts | judging.settings()
         return assemble(self.schema, crowd, outcome, settings)
 

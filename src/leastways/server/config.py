@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from leastways._messages import nearest
 from leastways.errors import SettingError
 from leastways.io.strict_yaml import yaml_of
-from leastways.models.loading import MODEL_FILES
+from leastways.models import MODEL_FILES
 
 _PATHS = ("schema", "data", "texts")
 _NAMES = ("groups", "allowed_hosts")

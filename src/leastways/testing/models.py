@@ -8,9 +8,7 @@ import numpy as np
 import pandas as pd
 
 from leastways.errors import LeastwaysError, ModelError
-from leastways.models import QueryMeter, as_model
-from leastways.models.agreement import disagreement
-from leastways.models.labels_seen import check_labels_seen
+from leastways.models import QueryCounter, as_model, check_labels_seen, disagreement
 
 
 def check_model(
@@ -31,7 +29,7 @@ def check_model(
         whole = np.asarray(judge.probability(frame.copy()), dtype=np.float64)
         assert whole.shape == (len(frame),), f"expected one probability per row, got shape {whole.shape}"
         assert np.isfinite(whole).all(), "a probability is not a finite number"
-        whole = QueryMeter(judge).judge(frame)  # as `Recourse` asks
+        whole = QueryCounter(judge).evaluate(frame)  # as `Recourse` asks
     except ModelError as error:
         raise AssertionError(str(error)) from error
     except (AssertionError, LeastwaysError):

@@ -12,11 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from leastways.errors import MissingExtraError, ModelError, SettingError
-from leastways.models.answers import as_probabilities, told, unusable
-from leastways.models.base import FloatArray, Model, Split, Unbound, split_of
-from leastways.models.dispatch import as_model, check_model
-from leastways.models.frames import lend
-from leastways.models.labels_seen import LabelsSeen, seen_by
+from leastways.models.answers import LabelsSeen, as_probabilities, seen_by, told, unusable
+from leastways.models.base import Combined, FloatArray, Model, Split, Unbound, lend, split_of
+from leastways.models.loading import as_model, check_model
 
 
 class AllOf(Unbound):
@@ -49,11 +47,9 @@ class AllOf(Unbound):
 
 
 @dataclass(frozen=True)
-class BoundAllOf:
+class BoundAllOf(Combined):
     """The members with their own thresholds, and the overall threshold they are rescaled to."""
 
-    members: tuple[Model, ...]
-    own: tuple[float, ...]
     threshold: float
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
@@ -93,7 +89,7 @@ class BoundAllOf:
     def _lowest(self, asks: Sequence[Callable[[], object]], rows: int) -> FloatArray:
         lowest = np.ones(rows)
         faulty = np.zeros(rows, dtype=bool)
-        for number, (ask, own) in enumerate(zip(asks, self.own, strict=True), start=1):
+        for number, (ask, own) in enumerate(zip(asks, self.thresholds, strict=True), start=1):
             try:
                 values = as_probabilities(ask(), rows)
             except (SettingError, MissingExtraError):  # no fault of a row: as it is

@@ -16,11 +16,9 @@ import pandas as pd
 
 from leastways._extras import require
 from leastways.errors import ModelError, SettingError
-from leastways.models.base import FloatArray, Model, Split, Unbound
-from leastways.models.frames import Encoder, check_encoder, encode
-from leastways.models.labels import column_of
-from leastways.models.scores import check_output, read_scores
-from leastways.models.threads import one_thread
+from leastways.models.answers import check_output, column_of, read_scores
+from leastways.models.base import Encoder, FloatArray, Model, Split, Unbound, check_encoder, encode
+from leastways.models.libraries import one_thread
 
 
 class TorchModel(Unbound):

@@ -1,24 +1,26 @@
-"""The fastest public way each library has from an array to class probabilities.
-
-Every way must give what `predict_proba` gives, bit for bit; that is checked before one is used, so those below may be
-bold. Each reads the estimator's attributes at every call: an estimator fitted again is never answered for by its past.
-"""
+"""What is known about each library's models: one record per library."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import is_
+from typing import Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit, softmax
 
-from leastways.models.forests import forest_trees, histogram_trees
-from leastways.models.threads import MANY_ROWS, one_thread, one_worker
+from leastways.errors import ModelError
+from leastways.models.base import columns_as_fitted, one_worker, quiet_about_names
+from leastways.models.kernels import add_leaves
 
 Array = npt.NDArray[Any]
 Route = Callable[[Any], Any]
+Ties = Literal["as they are", "first wins", "last wins"]
 
 
 def routes(estimator: Any, method: str) -> Iterator[Route]:
@@ -181,3 +183,143 @@ _SPECIAL: dict[str, Callable[[Any], Route]] = {
     "LGBMClassifier": _lightgbm,
     "XGBClassifier": _xgboost,
 }
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Trees laid end to end, and those they were read from."""
+
+    source: tuple[Any, ...]
+    nodes: tuple[Array, Array, Array, Array, Array, Array]  # roots, feature, threshold, left, right, value
+
+    def add_to(self, total: Array, rows: Array) -> None:
+        """Add every tree's answer, in order."""
+        add_leaves(np.ascontiguousarray(rows), *self.nodes, total)
+
+
+_READ: WeakKeyDictionary[Any, Trees] = WeakKeyDictionary()
+
+
+def forest_trees(estimator: Any) -> Trees:
+    """Lay out the trees of a forest; once for each time it is fitted."""
+    return _read(estimator, [one.tree_ for one in estimator.estimators_], _forest_tree)
+
+
+def histogram_trees(estimator: Any) -> Trees:
+    """Lay out the trees of histogram gradient boosting with one output, no categories and no preparation of its own."""
+    if getattr(estimator, "_preprocessor", None) is not None or estimator.n_trees_per_iteration_ != 1:
+        raise NotImplementedError("only plain numbers and two classes")
+    return _read(estimator, estimator._predictors, _histogram_tree)
+
+
+def _read(estimator: Any, source: Sequence[Any], read: Any) -> Trees:
+    kept = _READ.get(estimator)
+    if kept is not None and len(kept.source) == len(source) and all(map(is_, kept.source, source)):
+        return kept
+    trees = [read(tree) for tree in source]
+    sizes = np.array([len(tree[0]) for tree in trees])
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    moved = [(f, t, lo + root, hi + root, v) for root, (f, t, lo, hi, v) in zip(roots, trees, strict=True)]
+    parts = [np.concatenate(part) for part in zip(*moved, strict=True)]
+    kinds = (np.int64, np.float64, np.int64, np.int64, np.float64)
+    feature, threshold, left, right, value = (np.ascontiguousarray(p, k) for p, k in zip(parts, kinds, strict=True))
+    fresh = Trees(tuple(source), (roots, feature, threshold, left, right, value))
+    _READ[estimator] = fresh
+    return fresh
+
+
+def _forest_tree(tree: Any) -> tuple[Array, Array, Array, Array, Array]:
+    if tree.n_outputs != 1:
+        raise NotImplementedError("only one output")
+    leaf = tree.children_left < 0
+    return np.where(leaf, -1, tree.feature), tree.threshold, tree.children_left, tree.children_right, tree.value[:, 0]
+
+
+def _histogram_tree(predictors: Sequence[Any]) -> tuple[Array, Array, Array, Array, Array]:
+    nodes = predictors[0].nodes
+    if nodes["is_categorical"].any():
+        raise NotImplementedError("only numbers")
+    feature = np.where(nodes["is_leaf"], -1, nodes["feature_idx"].astype(np.int64))
+    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    return feature, nodes["num_threshold"], left, right, nodes["value"][:, None]
+
+
+MANY_ROWS = 1024  # from here on, threads are worth their start
+
+Answer = TypeVar("Answer")
+
+
+def one_thread(library: str, ask: Callable[[], Answer], rows: int) -> Answer:
+    """Ask about few rows without OpenMP's threads: waking them costs more than the answer, far more on a busy machine.
+
+    OpenMP keeps their number per calling thread, so nobody else is slowed down.
+    """
+    if rows >= MANY_ROWS:
+        return ask()
+    with _threads_of(library).limit(limits=1, user_api="openmp"):
+        return ask()
+
+
+@cache
+def _threads_of(library: str) -> Any:
+    """Return a handle on the OpenMP runtimes in this process; one per library, which is loaded by the time we ask."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The transformers of a (nested) Pipeline in order, and its last step; an estimator alone has no transformers."""
+
+    whole: Any
+    transformers: tuple[Any, ...]
+    final: Any
+
+    @classmethod
+    def of(cls, estimator: Any) -> Stages:
+        """Take apart Pipelines, and searches over settings, which answer through their best estimator."""
+        from sklearn.model_selection._search import BaseSearchCV
+        from sklearn.pipeline import Pipeline
+
+        transformers: list[Any] = []
+        final = estimator
+        while isinstance(final, Pipeline | BaseSearchCV):
+            if isinstance(final, BaseSearchCV):
+                final = final.best_estimator_
+            else:
+                transformers += [step for _, step in final.steps[:-1] if step is not None and step != "passthrough"]
+                final = final.steps[-1][1]
+        return cls(estimator, tuple(transformers), final)
+
+    def encode(self, frame: pd.DataFrame) -> Any:
+        """Return what the last step is given."""
+        with quiet_about_names(self.whole), one_worker():
+            rows: Any = columns_as_fitted(self.whole, frame)
+            for step in self.transformers:
+                rows = step.transform(rows)
+        return as_numbers(rows) if isinstance(rows, pd.DataFrame) else rows
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """Everything the steps hold: fitting one again replaces what it holds."""
+        return tuple(
+            part
+            for step in (*self.transformers, self.final)
+            for part in (step, *getattr(step, "__dict__", {}).values())
+        )
+
+
+def as_numbers(frame: pd.DataFrame) -> npt.NDArray[Any]:
+    """Return a frame of numbers as the array scikit-learn makes of it: one type that holds all, column after column."""
+    dtypes: list[np.dtype[Any]] = []
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        inner = dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64)
+        if not pd.api.types.is_numeric_dtype(dtype) or inner.kind not in "biuf":
+            raise ModelError(f"Column {name!r} holds {dtype}, not numbers.")
+        dtypes.append(inner)
+    common = np.result_type(*dtypes)
+    out = np.empty(frame.shape, dtype=common, order="F")
+    for k in range(frame.shape[1]):
+        out[:, k] = frame.iloc[:, k].to_numpy(dtype=common)
+    return out

@@ -1,4 +1,4 @@
-"""The one place that asks the model, counts the questions, and checks the answers."""
+"""Count the queries to a model, and check its answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import pandas as pd
 from leastways._messages import plain
 from leastways.errors import MissingExtraError, ModelError, SettingError
 from leastways.models.answers import as_probabilities, told, unusable
-from leastways.models.base import FloatArray, Model
-from leastways.models.frames import lend
-from leastways.models.function import FunctionModel
+from leastways.models.base import FloatArray, Model, lend
+from leastways.models.estimator import FunctionModel
 
 _SHOWN_VALUES = 12
 
 
-class QueryMeter:
+class QueryCounter:
     """Asks a model and keeps count.
 
     `rows` counts the rows that were answered: a NaN, too, was an answer and is spent. `failed_rows` counts
@@ -38,7 +37,7 @@ class QueryMeter:
         """Count rows that a method put through the model itself, forward and back."""
         self.gradient_rows += rows
 
-    def judge(self, frame: pd.DataFrame) -> FloatArray:
+    def evaluate(self, frame: pd.DataFrame) -> FloatArray:
         """Return P(target) of every row, float64 [n], all within [0, 1]; anything else is a ModelError."""
         values = self._ask(frame, named=True)
         bad = unusable(values)
@@ -46,7 +45,7 @@ class QueryMeter:
             raise _bad_values(self.model, frame, values, named=True)
         return values
 
-    def judge_by_group(
+    def evaluate_by_group(
         self, frame: pd.DataFrame, group: npt.NDArray[np.integer], named: bool = False
     ) -> tuple[FloatArray, dict[int, ModelError]]:
         """Judge the rows of many people in one call, and lose only those people on whom the model fails.
@@ -74,7 +73,7 @@ class QueryMeter:
             return values, failures
         return np.where(np.isin(group, list(failures)), np.nan, values), failures
 
-    def judge_by_shortcut(self, shortcut: Callable[[], FloatArray], rows: int) -> FloatArray | None:
+    def evaluate_by_table(self, shortcut: Callable[[], FloatArray], rows: int) -> FloatArray | None:
         """Take the answers from a shortcut to the same model; None where it fails, or a row has no usable answer.
 
         Such rows have to be asked again as a frame, which tells whom the model fails on, and how; only that is

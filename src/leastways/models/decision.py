@@ -1,17 +1,20 @@
-"""Classifiers with a cut-off of their own: scikit-learn's FixedThresholdClassifier and TunedThresholdClassifierCV."""
+"""Where a model's own decision begins: ties, cut-offs, and predict() against predict_proba()."""
 
 from __future__ import annotations
 
 from math import isnan, nan
-from typing import Any, Literal
+from typing import Any
+
+import pandas as pd
 
 from leastways._messages import plain
 from leastways.errors import SettingError
-from leastways.models.labels import same_label
-from leastways.models.stages import Stages
+from leastways.models.answers import same_label
+from leastways.models.base import Combined, Model, lend
+from leastways.models.estimator import LabelEstimator, ProbabilityEstimator
+from leastways.models.libraries import Stages, Ties
 
 _ROUNDING = 1e-9  # 1 - 0.7 is not 0.3
-Ties = Literal["as they are", "first wins", "last wins"]
 
 
 def cutoff_of(estimator: Any, target: object) -> float | None:
@@ -84,3 +87,59 @@ def _positive(final: Any) -> tuple[float, object]:
     else:
         at, positive = 0.5 if final.threshold == "auto" else float(final.threshold), final.pos_label
     return at, final.classes_[1] if positive is None else positive
+
+
+_DEFAULT = 0.5  # where nobody chose a threshold; any other was chosen, and may differ from what `predict` goes by
+_MARGIN = 1e-6
+
+
+def comparable(model: Model, threshold: float) -> list[ProbabilityEstimator]:
+    """List the estimators in a model that have both methods and are used at the default threshold."""
+    if isinstance(model, Combined):
+        pairs = zip(model.members, model.thresholds, strict=True)
+        return [found for member, own in pairs for found in comparable(member, own)]
+    if threshold != _DEFAULT or not isinstance(model, ProbabilityEstimator):
+        return []
+    return [model] if callable(getattr(model.estimator, "predict", None)) else []
+
+
+def disagreement(model: Model, threshold: float, frame: pd.DataFrame) -> str:
+    """Ask both methods about the rows; say so where the probability is a yes and `predict` a no, else nothing."""
+    for member in comparable(model, threshold):
+        try:
+            accepted, refused = _counts(member, frame)
+        except Exception:  # the search meets it too if it matters, and reports it with the row
+            continue
+        if refused:
+            column = plain(member.target) if member.column is None else member.column
+            return (
+                f"predict of {type(member.estimator).__name__} does not say {plain(member.target)!r} of {refused} of "
+                f"the {accepted} rows to which predict_proba gives {_DEFAULT} or more, so it may refuse options too. "
+                f"If predict decides, pass lambda frame: model.predict(frame). If the probability does, pass lambda "
+                f"frame: model.predict_proba(frame)[:, {column}], or threshold= where its yes begins elsewhere."
+            )
+    return ""
+
+
+def cutoff_warning(model: Model, threshold: float) -> str:
+    """Say so where a model's own cut-off lies below the default: people whom it accepts would pass for refused."""
+    for member in comparable(model, threshold):
+        at = cutoff_of(member.estimator, member.target)
+        if at is not None and at < _DEFAULT - _MARGIN:
+            return (
+                f"{type(member.estimator).__name__} says {plain(member.target)!r} from a probability of {at!r} on; "
+                f"people between that and threshold={_DEFAULT} are taken for refused. Pass threshold={at!r}."
+            )
+    return ""
+
+
+def _counts(model: ProbabilityEstimator, frame: pd.DataFrame) -> tuple[int, int]:
+    """Return how many rows the probability accepts, and how many of them `predict` refuses."""
+    estimator = model.estimator
+    if model.column is None and not (LabelEstimator(estimator, 0).probability(lend(frame)) == 1.0).any():
+        return 0, 0  # the target is a column's number, and the labels are something else
+    above = model.probability(lend(frame)) >= _DEFAULT
+    if not above.any():
+        return 0, 0
+    said = LabelEstimator(estimator, model.target).probability(lend(frame[above]))
+    return int(above.sum()), int((said == 0.0).sum())
