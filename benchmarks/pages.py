@@ -32,7 +32,7 @@ _MEASURE = """(name) => new Promise((done) => {
 
 
 def main(people: int, moves: int) -> None:
-    command = [sys.executable, "-m", "leastways.cli", "demo", "--serve", "--port", "0", "--no-open", "--json"]
+    command = [sys.executable, "-m", "leastways", "demo", "--serve", "--port", "0", "--no-open", "--json"]
     server = subprocess.Popen([*command, "--people", str(people)], stdout=subprocess.PIPE, text=True)
     try:
         links = _links(server)

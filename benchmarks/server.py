@@ -103,7 +103,7 @@ async def load(port: int, bodies: Sequence[bytes], clients: int, seconds: float)
 
 def write_service(folder: Path, arguments: argparse.Namespace, limits: dict[str, Any]) -> list[bytes]:
     """Write the files of a service; returns requests, a refused person each."""
-    command = [sys.executable, "-m", "leastways.cli", "serve", "--example", str(folder)]
+    command = [sys.executable, "-m", "leastways", "serve", "--example", str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     file = folder / "service.yaml"
     text = file.read_text(encoding="utf-8").split("limits:")[0]
@@ -119,7 +119,7 @@ def write_service(folder: Path, arguments: argparse.Namespace, limits: dict[str,
 
 def start(folder: Path) -> tuple[subprocess.Popen[str], int]:
     """Start the server; returns it and its port."""
-    command = [sys.executable, "-m", "leastways.cli", "serve", "--config", str(folder / "service.yaml"), "--port", "0"]
+    command = [sys.executable, "-m", "leastways", "serve", "--config", str(folder / "service.yaml"), "--port", "0"]
     log = (folder / "log.txt").open("w")
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     assert server.stdout is not None

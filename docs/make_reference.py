@@ -19,8 +19,8 @@ import typer
 from typer.models import ArgumentInfo
 
 import leastways as lw
-from leastways.cli.app import app
-from leastways.cli.exits import MEANINGS
+from leastways.cli import app
+from leastways.cli.console import EXIT_CODES
 
 FOLDER = Path(__file__).parent / "reference"
 WIDTH = 100
@@ -239,7 +239,7 @@ def cli_page() -> str:
         "## Exit codes",
         "",
     ]
-    codes = MEANINGS.removeprefix("Exit codes: ").rstrip(".").split(" · ")
+    codes = EXIT_CODES.removeprefix("Exit codes: ").rstrip(".").split(" · ")
     lines += [f"- `{code.partition(' ')[0]}`: {code.partition(' ')[2]}" for code in codes]
     lines += [""]
     for name, function in _commands(app, "leastways"):

@@ -24,7 +24,7 @@ _PATIENCE = 600_000  # ms: the machine may be busy with other things
 
 def main() -> None:
     """Start the demo, take the pictures, end the demo."""
-    command = [sys.executable, "-m", "leastways.cli", "demo", "--serve", "--port", "0", "--no-open", "--json"]
+    command = [sys.executable, "-m", "leastways", "demo", "--serve", "--port", "0", "--no-open", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         text = ""

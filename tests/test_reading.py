@@ -11,11 +11,10 @@ import pytest
 
 from leastways.audit import Audit
 from leastways.batch.manifest import people_done, read_manifest
-from leastways.cli.wishes import read_profiles
-from leastways.datasets.network import PaperNetwork
+from leastways.cli.preferences import read_profiles
+from leastways.datasets.paper import PaperNetwork
 from leastways.errors import DataError, LeastwaysError
-from leastways.io.strict_json import json_of, read_json
-from leastways.io.strict_yaml import yaml_of
+from leastways.io import json_of, read_json, yaml_of
 from leastways.plans import RecoursePlans
 from leastways.schema import Schema
 from leastways.study import Study
@@ -43,7 +42,7 @@ def _languages(folder: Path) -> Any:
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
-    ("content", "words"), [(DEEP, "nested too deeply"), ('{"7": {}, "8": {}, "7": {}}', "the key '7' stands twice")]
+    ("content", "words"), [(DEEP, "nested too deeply"), ('{"7": {}, "8": {}, "7": {}}', "the key '7' occurs twice")]
 )
 def test_every_door_says_what_is_wrong(tmp_path: Path, door: str, content: str, words: str) -> None:
     name, read = DOORS[door]

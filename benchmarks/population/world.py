@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import leastways as lw
-from leastways.datasets.credit_structure import draw_applicants
+from leastways.datasets.credit import draw_applicants
 
 BUDGET, COSTS, OPTIONS = 500, 100, 10
 _BLOCK = 50_000  # applicants drawn at a time

@@ -1,4 +1,4 @@
-"""How far long work has come: a bar for a terminal, a function for a program, or nothing."""
+"""Show the progress of long work: as a bar in a terminal, by a function of the caller's, or not at all."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 Report = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Reporter:
-    """Passes on the share done."""
+    """Passes the share of the work that is done to what shows it."""
 
     show: Report
 
@@ -23,7 +28,7 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Clock:
-    """Deals out a limited time over the people still to come."""
+    """Divides a limited time among the people who remain."""
 
     until: float | None
 
@@ -32,9 +37,9 @@ class Clock:
         """Start the clock; None is no limit."""
         return cls(None if limit is None else monotonic() + limit)
 
-    def share(self, people: int, still_to_come: int) -> float | None:
-        """Return the seconds that so many of the people still to come may take."""
-        return None if self.until is None else max(self.until - monotonic(), 0.0) * people / still_to_come
+    def share(self, people: int, remaining: int) -> float | None:
+        """Return the seconds that `people` of the remaining people may take."""
+        return None if self.until is None else max(self.until - monotonic(), 0.0) * people / remaining
 
 
 @contextmanager
@@ -45,9 +50,39 @@ def reporter(progress: bool | Report, text: str) -> Iterator[Reporter]:
     elif not progress:
         yield Reporter(lambda share: None)
     else:
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        with share_bar(text) as show:
+            yield Reporter(show)
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        with Progress(*columns, transient=True) as bar:
-            task = bar.add_task(text, total=1.0)
-            yield Reporter(lambda share: bar.update(task, completed=share))
+
+@contextmanager
+def share_bar(text: str, console: Console | None = None) -> Iterator[Report]:
+    """Show a bar for the share done; a console that is no terminal shows nothing."""
+    if console is not None and not console.is_terminal:
+        yield lambda share: None
+        return
+    from rich.progress import TaskProgressColumn
+
+    with _bar(console, TaskProgressColumn()) as bar:
+        task = bar.add_task(text, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def count_bar(text: str, console: Console) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar for `done` of `total` things, with a note beside it; a console that is no terminal shows nothing."""
+    if not console.is_terminal:
+        yield lambda done, total, note: None
+        return
+    from rich.progress import MofNCompleteColumn, TextColumn
+
+    with _bar(console, MofNCompleteColumn(), TextColumn("{task.fields[note]}", markup=False)) as bar:
+        task = bar.add_task(text, total=None, note="")
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, note=note)
+
+
+def _bar(console: Console | None, *figures: ProgressColumn) -> Progress:
+    """Make a bar with some figures, that is gone when the work is done."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description}", markup=False)
+    return Progress(SpinnerColumn(), text, BarColumn(), *figures, TimeElapsedColumn(), console=console, transient=True)

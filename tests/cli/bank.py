@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner, Result
 
-from leastways.cli.app import app
+from leastways.cli import app
 from leastways.schema import Schema
 from tests.models.people import NUMBERS, TEXT, people, pipeline, yes
 

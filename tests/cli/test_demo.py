@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import leastways as lw
-from leastways.cli.screen import this_program
+from leastways.cli.console import this_program
 from tests.cli.bank import document, run
 
 FEW = ["--people", "6", "--budget", "80", "--options", "3"]

@@ -20,7 +20,7 @@ FEW = ["--people", "3", "--budget", "60", "--options", "3"]
 
 
 def test_it_serves_until_interrupted(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "leastways.cli", "demo", "--serve", "--port", "0", "--no-open", "--json", *FEW]
+    command = [sys.executable, "-m", "leastways", "demo", "--serve", "--port", "0", "--no-open", "--json", *FEW]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, text=True, env=environment, **pipes) as process:  # type: ignore[call-overload]
@@ -54,7 +54,7 @@ def test_a_port_that_is_taken() -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [m for m in sys.modules if m.startswith("leastways.server") or m == "leastways.cli.demo_serve"]:
+    for name in [m for m in sys.modules if m.startswith("leastways.server") or m == "leastways.cli.demo_run"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
     result = run("demo", "--serve", "--no-open", *FEW)

@@ -9,7 +9,7 @@ import pytest
 import typer
 import yaml
 
-from leastways.cli.exits import errors_shown
+from leastways.cli.console import errors_shown
 from leastways.errors import DataError, SettingError
 from tests.cli.bank import run
 

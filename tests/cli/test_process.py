@@ -15,10 +15,10 @@ import pytest
 from rich.console import Console
 
 import leastways
-from leastways.cli import screen
+from leastways.cli import console as screen
 from tests.cli.bank import SMALL
 
-COMMAND = [sys.executable, "-m", "leastways.cli"]
+COMMAND = [sys.executable, "-m", "leastways"]
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -48,7 +48,7 @@ def test_the_package_itself_is_the_command() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys, leastways.cli.app\n"
+        "import sys, leastways.cli\n"
         "heavy = {'pandas', 'numpy', 'numba', 'sklearn', 'scipy', 'matplotlib', 'yaml'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

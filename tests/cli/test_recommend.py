@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from typer.main import get_command
 
 import leastways as lw
-from leastways.cli.app import app
+from leastways.cli import app
 from tests.cli.bank import document, recommend, run, table
 from tests.models.people import NUMBERS, TEXT, pipeline
 

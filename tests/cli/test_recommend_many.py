@@ -13,8 +13,8 @@ import pytest
 import leastways as lw
 from leastways.batch import Progress, read_plans
 from leastways.batch.manifest import journal_lines
-from leastways.cli.many import _terminated_as_interrupted
-from leastways.cli.screen import _figures
+from leastways.cli.console import _figures
+from leastways.cli.recommend import _terminated_as_interrupted
 from leastways.errors import DataError
 from tests.batch.test_faults import alive, children, until
 from tests.cli.bank import SMALL, document, recommend, run
@@ -66,7 +66,7 @@ def test_a_model_that_fails_before_anything_is_found(bank: Path, tmp_path: Path)
 
 def test_the_audit_at_the_end(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a sample where there are too many people, which the report says."""
-    monkeypatch.setattr("leastways.cli.many.SAMPLE", 8)
+    monkeypatch.setattr("leastways.cli.recommend.SAMPLE", 8)
     result = recommend(bank, tmp_path / "plans", "--audit-by", "job title", "--audit-by", "age:30")
     assert result.exit_code == 0, result.output
     assert "audit/report.html" in result.stdout.replace("\n", "")

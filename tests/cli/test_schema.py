@@ -62,7 +62,7 @@ def test_bad_input(bank: Path, tmp_path: Path, data: str, target: str, out: str,
 
 def test_from_file_to_schema_and_back(tmp_path: Path) -> None:
     """What `infer` saw in a file is what `recommend` will read from it: NA stays a category, 007 a code."""
-    from leastways.datasets.tables import read_table
+    from leastways.io import read_table
 
     file, out = tmp_path / "t.csv", tmp_path / "s.yaml"
     file.write_text("plan,code,n,yes\nNA,007,1,0\nb,010,,1\nb,007,NA,1\n")

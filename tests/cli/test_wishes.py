@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leastways.cli.wishes import preferences, target_label
+from leastways.cli.preferences import parse_preferences, target_label
 from leastways.errors import PreferenceError
 from leastways.models import OnnxModel
 from leastways.schema import Schema
@@ -57,11 +57,11 @@ def test_an_onnx_model_without_classes_has_column_numbers() -> None:
 
 
 def test_nothing_said() -> None:
-    assert preferences(SCHEMA, (), (), (), None, ()) is None
+    assert parse_preferences(SCHEMA, (), (), (), None, ()) is None
 
 
 def test_everything_said() -> None:
-    said = preferences(
+    said = parse_preferences(
         SCHEMA,
         ["hours", "a=b", "job"],
         (),
@@ -77,21 +77,21 @@ def test_everything_said() -> None:
 
 
 def test_locks() -> None:
-    said = preferences(SCHEMA, (), ["a=b", "job"], (), None, ())
+    said = parse_preferences(SCHEMA, (), ["a=b", "job"], (), None, ())
     assert said is not None
     assert (said.editable, said.locked) == (None, ("a=b", "job"))
 
 
 def test_ranges() -> None:
-    said = preferences(SCHEMA, (), (), (), None, ["hours=20:", "job=y"])
+    said = parse_preferences(SCHEMA, (), (), (), None, ["hours=20:", "job=y"])
     assert said is not None
     assert said.ranges == {"hours": (20, None), "job": ["y"]}
     with pytest.raises(PreferenceError, match="two numbers"):
-        preferences(SCHEMA, (), (), (), None, ["hours=20"])
+        parse_preferences(SCHEMA, (), (), (), None, ["hours=20"])
     with pytest.raises(PreferenceError, match="two numbers"):
-        preferences(SCHEMA, (), (), (), None, ["hours=20:many"])
+        parse_preferences(SCHEMA, (), (), (), None, ["hours=20:many"])
     with pytest.raises(PreferenceError, match="Did you mean 'hours'"):
-        preferences(SCHEMA, (), (), (), None, ["hour=20:30"])
+        parse_preferences(SCHEMA, (), (), (), None, ["hour=20:30"])
 
 
 def test_a_category_that_holds_a_comma() -> None:
@@ -102,23 +102,23 @@ def test_a_category_that_holds_a_comma() -> None:
         ("used, old, broken, used, old", ["used, old, broken", "used, old"]),
         ("new, none", ["new", "none"]),
     ]:
-        said = preferences(table, (), (), (), None, [f"car={text}"])
+        said = parse_preferences(table, (), (), (), None, [f"car={text}"])
         assert said is not None
         assert said.ranges == {"car": values}
     with pytest.raises(PreferenceError, match="'used' is not a value of 'car'"):
-        preferences(table, (), (), (), None, ["car=used,new"])
+        parse_preferences(table, (), (), (), None, ["car=used,new"])
 
 
 def test_an_example_is_of_a_number_where_nothing_else_is_meant() -> None:
     table = Schema.infer(TRAIN[["job", "hours"]])
     with pytest.raises(PreferenceError, match=r"'20:50': write FEATURE=VALUE, such as hours=20:60\."):
-        preferences(table, (), (), (), None, ["20:50"])
+        parse_preferences(table, (), (), (), None, ["20:50"])
     with pytest.raises(PreferenceError, match=r"such as job=x,y\."):
-        preferences(Schema.infer(TRAIN[["job"]]), (), (), (), None, ["20:50"])
+        parse_preferences(Schema.infer(TRAIN[["job"]]), (), (), (), None, ["20:50"])
 
 
 def test_a_feature_whose_name_holds_a_comma() -> None:
     table = Schema.infer(pd.DataFrame({"a,b": [1, 2], "a": [1, 2], "b": [1, 2]}))
-    said = preferences(table, ["a,b"], (), (), None, ())
+    said = parse_preferences(table, ["a,b"], (), (), None, ())
     assert said is not None
     assert said.editable == ["a,b"]

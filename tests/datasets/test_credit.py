@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from leastways.datasets import Dataset, load_credit
-from leastways.datasets.credit_structure import EDUCATION, JOBS, approval_probability
+from leastways.datasets.credit import EDUCATION, JOBS, approval_probability
 from leastways.errors import DataError, SettingError
 from leastways.schema import Feature
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from leastways.datasets import load_adult, load_german
-from leastways.datasets.download import REMOTES, DownloadError, Remote, cache_dir, fetch
-from leastways.datasets.folders import DataNotFoundError
+from leastways.datasets.files import REMOTES, DataNotFoundError, DownloadError, Remote, cache_dir, fetch
 from leastways.errors import DataError, LeastwaysError
 
 from .made_up import write_adult

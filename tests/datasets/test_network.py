@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leastways.datasets.network import PaperNetwork
+from leastways.datasets.paper import PaperNetwork
 from leastways.errors import DataError
 from leastways.models import as_model
 

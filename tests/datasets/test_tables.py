@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastways.datasets.columns import guessed_column, labels_column, typed_column
-from leastways.datasets.tables import read_table
 from leastways.errors import DataError
+from leastways.io import inferred_column, labels_column, read_table, typed_column
 from leastways.schema import Feature, Schema
 
 
@@ -74,15 +73,15 @@ def test_a_missing_number(text: str) -> None:
     ],
 )
 def test_by_guess(texts: list[str], values: list[Any]) -> None:
-    column = guessed_column(texts)
+    column = inferred_column(texts)
     assert column.tolist() == values
     assert [type(v) for v in column.tolist()] == [type(v) for v in values]
 
 
 def test_a_guess_with_missing_values() -> None:
-    assert guessed_column(["1", "", "NA"]).isna().tolist() == [False, True, True]
-    assert guessed_column(["a", "", "NA"]).isna().tolist() == [False, True, False]
-    assert guessed_column(["True", ""]).isna().tolist() == [False, True]
+    assert inferred_column(["1", "", "NA"]).isna().tolist() == [False, True, True]
+    assert inferred_column(["a", "", "NA"]).isna().tolist() == [False, True, False]
+    assert inferred_column(["True", ""]).isna().tolist() == [False, True]
 
 
 def test_labels() -> None:

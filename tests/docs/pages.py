@@ -27,7 +27,7 @@ from unittest.mock import patch
 from typer.testing import CliRunner
 
 import leastways.recourse  # noqa: F401  (all methods of our own are known before a page is read)
-from leastways.cli.app import app
+from leastways.cli import app
 from leastways.search import registry
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from leastways.cli.app import app
+from leastways.cli import app
 from tests.docs.pages import PAGES, ROOT, blocks_of, commands_of, read_page
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

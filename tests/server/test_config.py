@@ -128,7 +128,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"service\.yaml.*nested too deeply"):
         read_config(tmp_path / "service.yaml")
     (tmp_path / "service.yaml").write_text("budget: 20\nmodel: m.onnx\nbudget: 200\n")
-    with pytest.raises(SettingError, match="the key 'budget' stands twice"):
+    with pytest.raises(SettingError, match="the key 'budget' occurs twice"):
         read_config(tmp_path / "service.yaml")
     (tmp_path / "service.yaml").write_text("just words")
     with pytest.raises(SettingError, match="must hold keys"):

@@ -23,7 +23,7 @@ SECRET = "case-Zyxwv"  # a reference that must never be in a log
 @contextmanager
 def running(file: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Start `leastways serve`, and make sure that it ends."""
-    command = [sys.executable, "-m", "leastways.cli", "serve", "--config", str(file), "--port", "0"]
+    command = [sys.executable, "-m", "leastways", "serve", "--config", str(file), "--port", "0"]
     with (file.parent / "log.txt").open("a") as log:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
@@ -100,7 +100,7 @@ def test_killed_then_stopped_then_finished(own_shop: Path) -> None:
 
 
 def test_what_keeps_a_server_from_starting(own_shop: Path) -> None:
-    command = [sys.executable, "-m", "leastways.cli", "serve", "--config", str(own_shop), "--host", "0.0.0.0"]
+    command = [sys.executable, "-m", "leastways", "serve", "--config", str(own_shop), "--host", "0.0.0.0"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 2
     assert "no API key yet" in ended.stderr

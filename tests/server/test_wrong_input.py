@@ -191,7 +191,7 @@ def test_a_wrong_body(untouched: Service, body: Any, field: str, allowed: str) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b'{"people": [{"state": {"age": 1, "age": 2}}]}', "the key 'age' stands twice"),
+        (b'{"people": [{"state": {"age": 1, "age": 2}}]}', "the key 'age' occurs twice"),
         (b"[" * 100_000, "it is nested too deeply"),
         (b'{"people": [\xff]}', "is not valid JSON"),
         (b'{"people": [}', "is not valid JSON"),

@@ -143,7 +143,7 @@ def test_files_that_cannot_be_read(study: Study, tmp_path: Path, content: bytes 
 
 
 @pytest.mark.parametrize(
-    ("content", "detail"), [("[" * 200_000, "nested too deeply"), ('{"form": 1, "form": 2}', "key 'form' stands twice")]
+    ("content", "detail"), [("[" * 200_000, "nested too deeply"), ('{"form": 1, "form": 2}', "key 'form' occurs twice")]
 )
 def test_a_file_that_python_would_stumble_over_leaves_the_others_alone(
     study: Study, tmp_path: Path, content: str, detail: str

@@ -23,8 +23,7 @@ from leastways.batch.parts import are_sums, grid_rows
 from leastways.batch.sources import arrow
 from leastways.costs import Preferences
 from leastways.errors import DataError, SettingError
-from leastways.io.files import check_folder
-from leastways.io.strict_json import json_of, read_json
+from leastways.io import check_folder, json_of, read_json
 from leastways.models import QueryCounter, as_model
 from leastways.recourse import Recourse
 from leastways.recourse.settings import settings_of

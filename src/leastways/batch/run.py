@@ -40,7 +40,7 @@ from leastways.batch.parts import (
 from leastways.batch.sources import PASSED_OVER, People, Source, arrow, survey
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError, SettingError
-from leastways.io.files import check_folder
+from leastways.io import check_folder
 from leastways.recourse import Recourse
 from leastways.recourse.applicants import check_mapping
 from leastways.recourse.settings import check_settings, chunk_size

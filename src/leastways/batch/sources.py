@@ -14,9 +14,8 @@ import pandas as pd
 from leastways._extras import require
 from leastways._fingerprint import file_print
 from leastways._messages import nearest
-from leastways.datasets.columns import typed_column, with_nan
-from leastways.datasets.tables import CSV, PARQUET, check_index, csv_index, csv_lines
 from leastways.errors import DataError
+from leastways.io import CSV, PARQUET, check_index, csv_index, csv_lines, typed_column, with_nan
 from leastways.schema import Feature, Schema
 from leastways.schema.validation import check_columns
 

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leastways.cli.exits import errors_shown
-from leastways.cli.plans import SAMPLE, PlansPath, of_a_sample, read_sample
-from leastways.cli.screen import NO_PICTURES, JsonFlag, print_json, progress_bar, say, screen, stdout_aside
+from leastways.cli.console import (
+    NO_PICTURES,
+    JsonFlag,
+    errors_shown,
+    print_json,
+    progress_bar,
+    say,
+    screen,
+    stdout_aside,
+)
+from leastways.cli.plans import SAMPLE, PlansPath, read_sample, with_sample_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,14 +130,14 @@ def audit(
                 random_state=seed,
                 progress=progress,
             )
-        result = of_a_sample(result, len(plans), total)
+        result = with_sample_note(result, len(plans), total)
         _show(result, write_audit(result, out, title=title), as_json)
 
 
 def _check_out(folder: Path, force: bool) -> None:
     """Raise now, before any work, where a report cannot be written or would replace something."""
     from leastways.errors import SettingError
-    from leastways.io.files import check_folder
+    from leastways.io import check_folder
 
     check_folder(folder, "a report")
     if folder.exists() and any(folder.iterdir()) and not force:
@@ -153,8 +161,8 @@ def _references(said: Any) -> dict[str, str]:
 def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame:
     """Read attributes kept apart from the plans; people are found by the text of their label."""
     from leastways._messages import listed, plain
-    from leastways.datasets.tables import read_table
     from leastways.errors import DataError
+    from leastways.io import read_table
 
     table = read_table(path, None, index)
     texts = [str(plain(label)) for label in table.index]
@@ -172,9 +180,9 @@ def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame
 
 def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, seed: int) -> list[SimulatedPeople]:
     """Draw hidden cost functions for the refused people."""
-    from leastways.datasets.tables import read_training
     from leastways.evaluation import simulate_people
     from leastways.plans import NOT_SEARCHED
+    from leastways.schema import read_training
 
     train = read_training(data, plans.schema)
     refused = plans.people[~plans.summary["status"].isin(NOT_SEARCHED)]

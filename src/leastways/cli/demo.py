@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leastways.cli.exits import errors_shown
-from leastways.cli.screen import NO_PICTURES, JsonFlag, print_json, progress_bar, say, screen, this_program
+from leastways.cli.console import (
+    NO_PICTURES,
+    JsonFlag,
+    errors_shown,
+    print_json,
+    progress_bar,
+    say,
+    screen,
+    this_program,
+)
+from leastways.cli.plans import write_plans
 
 if TYPE_CHECKING:
-    from leastways.cli.demo_run import DemoRun
+    from sklearn.pipeline import Pipeline
 
+    from leastways.datasets import Dataset
+    from leastways.evaluation import SimulatedPeople
+    from leastways.plans import RecoursePlans
+    from leastways.report import Totals
+    from leastways.report.totals import Judged
+    from leastways.schema import Schema
+
+COSTS = 500  # cost functions drawn for each person
 _SHOWN_OPTIONS = 4
 _PEOPLE = 50
+_EXAMPLES = (0.85, 0.55, 0.25)  # which people are shown: quantiles of the model's probability
 
 
 def demo(
@@ -63,16 +83,106 @@ def demo(
 
             serve_demo(DemoSettings(people, options, budget, seed, port, opens, as_json))
             return
-        from leastways.cli.demo_run import check_folder, run_demo, write_results
+        from leastways.io import make_folder
 
-        check_folder(out)
+        make_folder(out)
         with progress_bar("finding options (a first run also compiles)") as progress:
             run = run_demo(people or _PEOPLE, options, budget, seed, progress)
-        report, plans = write_results(run, out)
+        report, plans = _write(run, out)
         if as_json:
             print_json(_as_dict(run, report, plans))
         else:
             _show(run, report, plans)
+
+
+@dataclass(frozen=True)
+class DemoRun:
+    """Everything the demo shows."""
+
+    plans: RecoursePlans
+    truth: SimulatedPeople
+    accuracy: float
+    applicants: int
+    refused: int
+
+    @property
+    def totals(self) -> Totals:
+        """The figures over all people."""
+        from leastways.report import Totals
+
+        return Totals.of(self.plans)
+
+    @property
+    def judged(self) -> Judged:
+        """The figures by simulated people."""
+        from leastways.report.totals import Judged
+
+        return Judged.of(self.plans, self.truth)
+
+    @property
+    def examples(self) -> list[Any]:
+        """Three people to show, from nearly accepted to clearly rejected."""
+        import numpy as np
+
+        from leastways._messages import plain
+
+        with_options = self.plans.summary[self.plans.summary["n_options"] > 0]
+        labels = with_options.sort_values("probability", kind="stable").index
+        positions = np.unique(np.round(np.array(_EXAMPLES) * (len(labels) - 1)).astype(np.intp))
+        return [plain(label) for label in labels[positions[positions >= 0]]][::-1]
+
+
+def run_demo(people: int, options: int, budget: int, seed: int, progress: Callable[[float], None]) -> DemoRun:
+    """Train a model, find options for the first people whom it refuses, and simulate people to evaluate these by."""
+    from leastways.datasets import load_credit
+    from leastways.evaluation import simulate_people
+    from leastways.recourse import Recourse
+
+    credit = load_credit(random_state=seed)
+    schema = credit.schema()
+    model = train_model(credit, schema)
+    refused = credit.people[model.predict(credit.people) != credit.favourable]
+    chosen = refused.head(people)
+    recourse = Recourse(
+        model,
+        schema,
+        n_options=options,
+        budget=budget,
+        n_costs=COSTS,
+        target=credit.favourable,
+        random_state=seed,
+    ).fit(credit.train)
+    plans = recourse.recommend(chosen, progress=progress)
+    truth = simulate_people(chosen, schema, credit.train, random_state=seed)
+    known = credit.frame.loc[credit.people.index, credit.target]
+    accuracy = float((model.predict(credit.people) == known).mean())
+    return DemoRun(plans, truth, accuracy, len(credit.people), len(refused))
+
+
+def train_model(credit: Dataset, schema: Schema) -> Pipeline:
+    """Fit a logistic regression on raw rows, without the protected features."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    seen = [f for f in schema.features if f.name not in credit.protected]
+    text, numbers = ([f.name for f in seen if f.numeric is kind] for kind in (False, True))
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), text), (StandardScaler(), numbers))
+    return make_pipeline(encoder, LogisticRegression(max_iter=1000)).fit(credit.X, credit.y)
+
+
+def _write(run: DemoRun, folder: Path) -> tuple[Path, Path]:
+    """Write the report and the plans, replacing those of an earlier run."""
+    from leastways.io import OutputFile
+    from leastways.report import write_report
+
+    report = OutputFile.check(folder / "report.html", (".html",), force=True)
+    plans = OutputFile.check(folder / "plans.json", (".json",), force=True)
+    title = "Loans: ways from a no to a yes"
+    report.write(lambda path: write_report(run.plans, path, title=title, truth=run.truth))
+    write_plans(run.plans, plans)
+    return report.path, plans.path
 
 
 def _show(run: DemoRun, report: Path, plans: Path) -> None:

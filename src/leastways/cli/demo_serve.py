@@ -1,4 +1,4 @@
-"""`leastways demo --serve`: the pages on the embedded data, for as long as the command runs."""
+"""`leastways demo --serve`: the service's pages on the built-in data, for as long as the command runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from leastways._messages import plain
-from leastways.cli.demo_run import COSTS, train_model
-from leastways.cli.screen import notes, print_json, say, screen
+from leastways.cli.console import notes, print_json, say, screen
+from leastways.cli.demo import COSTS, train_model
 from leastways.datasets import load_credit
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
@@ -21,14 +21,14 @@ from leastways.server.pages.demo import TEXTS, add_index
 from leastways.server.running import open_socket, run
 
 _LISTED = 12  # people on the first page
-_TOLD_BY = ("age", "job", "loan_amount")
-_AT_ONCE = 20  # people answered in one go
-_PATIENCE = 300.0  # seconds for an answer: a demo has no queue of callers behind it, but maybe a slow machine under it
+_COLUMNS = ("age", "job", "loan_amount")  # what the first page says of each
+_BATCH = 20  # people answered in one call
+_TIMEOUT = 300.0  # seconds for an answer: the machine may be slow, and no other callers wait
 
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """What the command line says."""
+    """The options of the command."""
 
     people: int | None
     options: int
@@ -40,17 +40,17 @@ class DemoSettings:
 
 
 def serve_demo(settings: DemoSettings) -> None:
-    """Train, answer, and serve until Ctrl-C. The database lives in a temporary folder and goes with it."""
+    """Train, answer, and serve until Ctrl-C. The database is in a temporary folder, which is deleted at the end."""
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="leastways-demo-") as folder:
         notes().print("Training a model and finding options (a first run also compiles) ...")
         with _service(settings, Path(folder)) as service:
             issued = _answered(service, settings)
             app = create_app(service)
-            add_index(app, service, issued[:_LISTED], _TOLD_BY)
+            add_index(app, service, issued[:_LISTED], _COLUMNS)
             listening = open_socket(service.config)
             home = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-            run(app, service.config, listening, lambda: _tell(home, issued, settings))
+            run(app, service.config, listening, lambda: _show(home, issued, settings))
     notes().print("Ended. Nothing of it is left on this computer.")
 
 
@@ -71,10 +71,10 @@ def _service(settings: DemoSettings, folder: Path) -> Service:
         port=settings.port,
         title="Leastways Bank",
         texts=TEXTS,
-        limits=Limits(request_seconds=_PATIENCE),
+        limits=Limits(request_seconds=_TIMEOUT),
     )
     recourse = Recourse(train_model(credit, schema), schema, **config.settings()).fit(credit.train)
-    recourse.recommend(credit.train.head(_AT_ONCE))  # what compiles on first use does so here, not while somebody waits
+    recourse.recommend(credit.train.head(_BATCH))  # so that compiling does not slow the first answer
     made_of = f"credit, seed {settings.seed}"  # the same seed makes the same model and data, byte for byte
     prints = {"model": text_print(made_of), "schema": text_print(schema.to_yaml()), "data": text_print(made_of)}
     return Service(config, recourse, prints)
@@ -89,11 +89,11 @@ def _answered(service: Service, settings: DemoSettings) -> list[Issued]:
         Applicant({str(name): plain(value) for name, value in row.items()}, reference=str(label))
         for label, row in refused.iterrows()
     ]
-    starts = range(0, len(applicants), _AT_ONCE)
-    return [one for start in starts for one in service.answer(applicants[start : start + _AT_ONCE])]
+    starts = range(0, len(applicants), _BATCH)
+    return [one for start in starts for one in service.answer(applicants[start : start + _BATCH])]
 
 
-def _tell(home: str, issued: list[Issued], settings: DemoSettings) -> None:
+def _show(home: str, issued: list[Issued], settings: DemoSettings) -> None:
     links = {str(one.answer.reference): f"{home}p/{one.token}" for one in issued}
     if settings.as_json:
         print_json({"home": home, "audit": f"{home}audit", "people": links})

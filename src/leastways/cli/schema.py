@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leastways.cli.exits import MEANINGS, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, screen
+from leastways.cli.console import EXIT_CODES, JsonFlag, errors_shown, notes, print_json, screen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,7 @@ def _group() -> None:
     """
 
 
-@schema_app.command(epilog=MEANINGS)
+@schema_app.command(epilog=EXIT_CODES)
 def infer(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The training table: .csv or .parquet.")],
     target: Annotated[str, typer.Option("--target", "-t", help="The column that the model predicts.")],
@@ -61,11 +60,10 @@ def infer(
     with errors_shown(as_json):
         from rich.text import Text
 
-        from leastways.cli.writing import Target
-        from leastways.datasets.tables import read_table
+        from leastways.io import OutputFile, read_table
         from leastways.schema import Schema
 
-        place = Target.check(out, (".yaml", ".yml"), force, [data])
+        place = OutputFile.check(out, (".yaml", ".yml"), force, [data])
         table = read_table(data, None, index)
         table = table.drop(columns=_dropped(table, drop or (), target, data))
         with warnings.catch_warnings(record=True) as caught:

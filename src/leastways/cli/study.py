@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leastways.cli.exits import MEANINGS, SOME_FAILED, errors_shown
-from leastways.cli.screen import JsonFlag, notes, print_json, say, screen
+from leastways.cli.console import EXIT_CODES, SOME_FAILED, JsonFlag, errors_shown, notes, print_json, say, screen
 
 if TYPE_CHECKING:
     from leastways.plans import RecoursePlans
@@ -31,7 +30,7 @@ def _group() -> None:
     """
 
 
-@study_app.command(epilog=MEANINGS)
+@study_app.command(epilog=EXIT_CODES)
 def create(
     first: Annotated[Path, typer.Argument(metavar="FIRST.json", help="Plans that `recommend` wrote as JSON.")],
     second: Annotated[Path, typer.Argument(metavar="SECOND.json", help="Plans of another method for the same people.")],
@@ -95,7 +94,7 @@ def create(
         _show_study(study, as_json)
 
 
-@study_app.command(epilog=MEANINGS)
+@study_app.command(epilog=EXIT_CODES)
 def collect(
     folder: _StudyFolder,
     files: Annotated[
@@ -125,7 +124,7 @@ def collect(
             raise typer.Exit(SOME_FAILED)
 
 
-@study_app.command(epilog=MEANINGS)
+@study_app.command(epilog=EXIT_CODES)
 def analyse(
     folder: _StudyFolder,
     out: Annotated[
@@ -168,13 +167,13 @@ def _profiles(
 
         raise SettingError("--profiles gives the wishes and --data draws them; use one of the two.")
     if profiles is not None:
-        from leastways.cli.wishes import read_profiles
+        from leastways.cli.preferences import read_profiles
 
         return read_profiles(profiles, plans[0].summary.index)
     if data is None:
         return None
-    from leastways.datasets.tables import read_training
     from leastways.evaluation import simulate_people
+    from leastways.schema import read_training
     from leastways.study.people import comparable_people
 
     schema = plans[0].schema

@@ -18,7 +18,7 @@ import pandas as pd
 
 from leastways._messages import listed
 from leastways.datasets.base import Dataset
-from leastways.datasets.folders import find_folder
+from leastways.datasets.files import find_folder
 from leastways.datasets.splits import split_balanced
 from leastways.errors import DataError, SettingError
 

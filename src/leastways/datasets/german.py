@@ -22,7 +22,7 @@ import pandas as pd
 
 from leastways._validation import check_seed
 from leastways.datasets.base import Dataset
-from leastways.datasets.folders import find_folder, require_columns
+from leastways.datasets.files import find_folder, require_columns
 
 TARGET = "GoodCustomer"
 HELD_OUT = 0.3

@@ -1,1 +1,56 @@
-"""Files as users have them: strict JSON and YAML, and files that are written whole or not at all."""
+"""Read and write files: tables (CSV, Parquet), strict JSON and YAML, and files that are replaced in one step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leastways.io.files import OutputFile, check_folder, draft_of, make_folder
+from leastways.io.strict import json_of, read_json, yaml_of
+
+if TYPE_CHECKING:
+    from leastways.io.tables import (
+        CSV,
+        PARQUET,
+        ColumnType,
+        category_of,
+        check_index,
+        csv_index,
+        csv_lines,
+        may_hold_none,
+        number_of,
+        read_table,
+        typed_column,
+        with_nan,
+    )
+
+__all__ = [
+    "CSV",
+    "PARQUET",
+    "ColumnType",
+    "OutputFile",
+    "category_of",
+    "check_folder",
+    "check_index",
+    "csv_index",
+    "csv_lines",
+    "draft_of",
+    "json_of",
+    "make_folder",
+    "may_hold_none",
+    "number_of",
+    "read_json",
+    "read_table",
+    "typed_column",
+    "with_nan",
+    "yaml_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what reads tables, and pandas with it, on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from leastways.io import tables
+
+    value = globals()[name] = getattr(tables, name)
+    return value

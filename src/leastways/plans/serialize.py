@@ -15,7 +15,7 @@ import pandas as pd
 
 from leastways._messages import plain
 from leastways.errors import DataError
-from leastways.io.strict_json import json_of
+from leastways.io import json_of
 from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
 from leastways.schema.inference import dtype_name
 

@@ -27,7 +27,7 @@ from leastways.audit.wording import (
     ratio_text,
     value_text,
 )
-from leastways.io.files import draft_of
+from leastways.io import draft_of
 from leastways.plans import STATUSES
 from leastways.report.plots import KINDS, STYLE, Picture, can_draw, draw_audit
 from leastways.report.rendering import render, static_text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,12 @@ from numpy.typing import NDArray
 from leastways._messages import listed, nearest, plain
 from leastways._validation import is_real
 from leastways.errors import DataError
+from leastways.io import may_hold_none, read_table
 from leastways.schema.encoding import category_codes
 from leastways.schema.feature import Feature
+
+if TYPE_CHECKING:
+    from leastways.schema.schema import Schema
 
 _COLUMNS = ["row", "column", "value", "problem"]
 _LONGEST = 200  # characters of a value that a message shows
@@ -163,11 +168,6 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     return [o for o in out if len(o[0])]
 
 
-def may_hold_none(feature: Feature, column: pd.Series[Any]) -> bool:
-    """Whether None in this column would reach the model as None, and not as the NaN that it learned with."""
-    return all(isinstance(d, np.dtype) and d.kind == "O" for d in (column.dtype, feature.column_dtype))
-
-
 def _as_float(value: Any) -> float:
     try:
         return float(value)
@@ -197,3 +197,42 @@ def _shown(value: Any) -> str:
     """Return a value as a message can hold it: a whole letter in a field should not become a letter in a report."""
     text = repr(plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+
+
+def read_people(path: Path, schema: Schema, index: str | None = None) -> pd.DataFrame:
+    """Read a table of people; every column must be a feature of the schema, or its target."""
+    frame = read_table(path, schema.by_name, index)
+    try:
+        check_columns(frame, schema.features, schema.target)
+    except DataError as error:
+        labels = index is None and any(name not in schema.by_name for name in frame.columns)
+        hint = " If a column labels people, name it: --index." if labels else ""
+        raise DataError(f"{str(path)!r}: {error}{hint}") from error
+    return frame
+
+
+def read_training(path: Path, schema: Schema) -> pd.DataFrame:
+    """Read the training table: the features of the schema and its target; other columns are left out.
+
+    A text in a numeric column is an error here, as no single person would be refused for it.
+    """
+    frame = read_table(path, schema.by_name)
+    known = [name for name in frame.columns if name in schema.by_name or name == schema.target]
+    missing = [name for name in schema.names if name not in frame.columns]
+    if missing:
+        hint = nearest(missing[0], [name for name in frame.columns if name not in known])
+        raise DataError(
+            f"{str(path)!r}: missing columns: {listed(missing)}.{hint} The schema has: {listed(schema.names, 40)}."
+        )
+    frame = frame[known]
+    for feature in schema.features:
+        column = frame[feature.name]
+        if not feature.numeric or pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        for label, value in column.items():
+            if isinstance(value, str):
+                raise DataError(
+                    f"{str(path)!r}, row {label!r}, column {feature.name!r}: {value!r} is not a number, but the "
+                    f"schema says that this column is {feature.kind}."
+                )
+    return frame

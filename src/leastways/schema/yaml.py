@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from leastways.errors import SchemaError
-from leastways.io.strict_yaml import yaml_of
+from leastways.io import yaml_of
 from leastways.schema.feature import MAX_POINTS, Feature, number_grid
 from leastways.schema.rules import Rule, known_keys
 

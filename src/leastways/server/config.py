@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from leastways._messages import nearest
 from leastways.errors import SettingError
-from leastways.io.strict_yaml import yaml_of
+from leastways.io import yaml_of
 from leastways.models import MODEL_FILES
 
 _PATHS = ("schema", "data", "texts")

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from leastways.io.strict_json import json_of
+from leastways.io import json_of
 
 
 class JsonRoute(APIRoute):

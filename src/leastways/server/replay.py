@@ -10,11 +10,10 @@ from typing import Any
 from sqlalchemy import Engine, select
 
 from leastways import __version__
-from leastways.datasets.tables import read_training
 from leastways.errors import SettingError
 from leastways.models import load_model
 from leastways.recourse import Recourse
-from leastways.schema import Schema
+from leastways.schema import Schema, read_training
 from leastways.server.config import ServiceConfig
 from leastways.server.engine import reading
 from leastways.server.faults import NotKnown

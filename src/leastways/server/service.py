@@ -14,11 +14,10 @@ import pandas as pd
 
 from leastways.audit import Audit
 from leastways.costs import Preferences
-from leastways.datasets.tables import read_training
 from leastways.errors import PreferenceError, SettingError
 from leastways.models import load_model
 from leastways.recourse import Recourse
-from leastways.schema import Schema
+from leastways.schema import Schema, read_training
 from leastways.server import migrate
 from leastways.server.answers import Answer, Applicant, Choice, Issued, JobState, Promised
 from leastways.server.batching import Batcher, Ticket

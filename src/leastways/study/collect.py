@@ -12,7 +12,7 @@ import pandas as pd
 
 from leastways._messages import listed, nearest
 from leastways.errors import DataError, SettingError
-from leastways.io.strict_json import json_of
+from leastways.io import json_of
 from leastways.study.folder import ANSWERS, NO_PREFERENCE, Study, write_text
 from leastways.study.form import ANSWERS_FORMAT, ANSWERS_VERSION
 

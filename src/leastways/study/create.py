@@ -16,7 +16,7 @@ from leastways import __version__
 from leastways._messages import listed
 from leastways._validation import check_count, check_seed
 from leastways.errors import DataError, SettingError
-from leastways.io.files import check_folder
+from leastways.io import check_folder
 from leastways.plans import RecoursePlans
 from leastways.study.folder import NO_PREFERENCE, Study, checksum, refuse_another_study, write_study
 from leastways.study.form import Item, Sheet, form_html, make_items, sheet_content

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways.errors import DataError, SettingError
-from leastways.io.files import draft_of
-from leastways.io.strict_json import read_json
+from leastways.io import draft_of, read_json
 
 MANIFEST, KEY, FORMS, ANSWERS = "study.json", "key.json", "forms", "answers"
 NO_PREFERENCE = "no preference"  # an answer, beside the names of the methods

@@ -13,7 +13,7 @@ from typing import Any
 
 from leastways._messages import listed, nearest
 from leastways.errors import SettingError
-from leastways.io.strict_yaml import yaml_of
+from leastways.io import yaml_of
 
 FOLDER = Path(__file__).parent / "texts"
 FIRST = "en"  # what a visitor gets who asks for none of the languages there are

@@ -13,9 +13,8 @@ import pandas as pd
 
 from leastways._messages import nearest, plain
 from leastways.costs import Preferences
-from leastways.datasets.columns import category_value, number
 from leastways.errors import DataError, PreferenceError
-from leastways.io.strict_json import read_json
+from leastways.io import category_of, number_of, read_json
 from leastways.models import OnnxModel
 from leastways.schema import Feature, Schema
 
@@ -52,13 +51,13 @@ def _known_labels(model: object, train: pd.DataFrame, target: str | None) -> lis
 
 
 def _literal(text: str) -> Any:
-    value = number(text)
+    value = number_of(text)
     if value is not None:
         return value
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def preferences(
+def parse_preferences(
     schema: Schema,
     editable: Sequence[str],
     locked: Sequence[str],
@@ -101,7 +100,7 @@ def _each_once(option: str, said: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _score(text: str, schema: Schema) -> tuple[str, float]:
     name, said = _split(text, schema, "--score")
-    value = number(said)
+    value = number_of(said)
     if value is None:
         raise PreferenceError(f"--score {text!r}: {said!r} is not a number.")
     return name, float(value)
@@ -118,7 +117,7 @@ def _range(text: str, schema: Schema) -> tuple[str, Any]:
 
 def _ends(text: str, said: str) -> tuple[Any, Any]:
     low, colon, high = said.partition(":")
-    ends = tuple(number(end) if end.strip() else None for end in (low, high))
+    ends = tuple(number_of(end) if end.strip() else None for end in (low, high))
     unread = [end for end, value in zip((low, high), ends, strict=True) if end.strip() and value is None]
     if not colon or unread:
         raise PreferenceError(f"--range {text!r}: write two numbers, such as 20:50, or one of them: 20: or :50.")
@@ -139,7 +138,7 @@ def _categories(said: str, feature: Feature) -> list[Any]:
 
 
 def _category(text: str, feature: Feature) -> Any:
-    value = category_value(text, feature)
+    value = category_of(text, feature)
     return text if value is None else value
 
 
