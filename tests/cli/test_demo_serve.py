@@ -54,7 +54,7 @@ def test_a_port_that_is_taken() -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [m for m in sys.modules if m.startswith("leastways.server") or m == "leastways.cli.demo_run"]:
+    for name in [m for m in sys.modules if m.startswith("leastways.server") or m == "leastways.cli.demo_serve"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
     result = run("demo", "--serve", "--no-open", *FEW)

@@ -70,7 +70,7 @@ def test_from_file_to_schema_and_back(tmp_path: Path) -> None:
     schema = Schema.from_yaml(out)
     assert schema.by_name["plan"].values == ("NA", "b")
     assert schema.by_name["code"].values == ("007", "010")
-    frame = read_table(file, schema)
+    frame = read_table(file, schema.by_name)
     assert frame["plan"].tolist() == ["NA", "b", "b"]
     assert frame["code"].tolist() == ["007", "010", "007"]
     assert frame["n"].isna().tolist() == [False, True, True]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastways.errors import DataError
-from leastways.io import inferred_column, labels_column, read_table, typed_column
+from leastways.io.tables import inferred_column, labels_column, read_table, typed_column
 from leastways.schema import Feature, Schema
 
 
@@ -177,5 +177,5 @@ def test_a_csv_file_brings_back_what_was_written(rows: list[tuple[int, float, st
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "t.csv"
         frame.to_csv(file, index=False)
-        pd.testing.assert_frame_equal(read_table(file, schema), frame)
-        schema.validate(read_table(file, schema))
+        pd.testing.assert_frame_equal(read_table(file, schema.by_name), frame)
+        schema.validate(read_table(file, schema.by_name))
