@@ -48,7 +48,6 @@ from leastways.models import LinearScore, read_linear
 from leastways.schema import Encoded, Schema
 from leastways.schema.encoding import levels_now
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
-from leastways.search.registry import register_searcher
 
 Linear = Literal["auto", "exact", "local"]
 Enumeration = Literal["subsets", "disjoint"]
@@ -120,9 +119,6 @@ class ReadyRecourse:
     def start(self, problem: Problem) -> ActionableRun:
         """Begin a search for a chunk of people."""
         return ActionableRun(self.settings, self.shift, self.score, problem)
-
-
-register_searcher("ar", ActionableRecourse)
 
 
 Floats = NDArray[np.float64]

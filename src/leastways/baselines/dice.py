@@ -52,7 +52,6 @@ import weakref
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -65,7 +64,7 @@ from leastways.baselines.dice_tables import Answers, Layout, Person, weights_of
 from leastways.baselines.dice_threads import OnePerson, OwnStreams, Prepared, States, Talk, quiet
 from leastways.errors import ModelError, SettingError
 from leastways.models import GradientCounter, RelaxedModel
-from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher, register_searcher
+from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher
 from leastways.search.protocol import Run
 
 Method = Literal["gradient", "random", "genetic", "kdtree"]
@@ -174,12 +173,6 @@ class PreparedDice:
     def start(self, problem: Problem) -> Run:
         """Begin a search for a chunk of people."""
         return AskingRun(self.prepared, problem)
-
-
-register_searcher("dice", Dice)
-register_searcher("dice-random", partial(Dice, method="random"))
-register_searcher("dice-genetic", partial(Dice, method="genetic"))
-register_searcher("dice-kdtree", partial(Dice, method="kdtree"))
 
 
 _TOGETHER = 32  # people whose runs are under way at a time: each holds tables of its own

@@ -26,7 +26,6 @@ Deviations from the published method:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +39,6 @@ from leastways.errors import SettingError
 from leastways.feasibility.kernels import permitted_states
 from leastways.schema import Encoded, Schema
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
-from leastways.search.registry import register_searcher
 
 _ARCS_AT_A_TIME = 10_000_000  # walked between two looks at the clock
 _MOST_AT_A_TIME = 64  # people
@@ -215,10 +213,6 @@ class FaceRun:
                     f"the budget ended before the other {suitable - asked}" if asked < suitable else "there are no more"
                 )
                 self.reasons[p] = f"of {asked} training rows within reach the model accepts {n or 'none'}; {spent}"
-
-
-register_searcher("face-knn", Face)
-register_searcher("face-eps", partial(Face, graph="eps"))
 
 
 _DECIMALS = 9  # distances are compared after rounding: the last bits depend on the order of a sum
