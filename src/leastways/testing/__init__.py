@@ -1,4 +1,4 @@
-"""Contract suites that a user's own searcher or model can be run through."""
+"""Contract suites for a user's own search method or model."""
 
 from leastways.testing.models import check_model
 from leastways.testing.searchers import SEARCHER_CHECKS, check_searcher

@@ -1,4 +1,4 @@
-"""The contract every model adapter must keep. Run your own through it: ``check_model(model, frame, target)``."""
+"""The contract of models and model adapters: ``check_model(model, frame, target)``."""
 
 from __future__ import annotations
 
@@ -14,22 +14,42 @@ from leastways.models import QueryCounter, as_model, check_labels_seen, disagree
 def check_model(
     model: Any, frame: pd.DataFrame, target: Any = 1, tolerance: float = 1e-6, threshold: float = 0.5
 ) -> None:
-    """Raise AssertionError, with what is wrong, unless a model can be used by `Recourse` on rows like these.
+    """Raise AssertionError, with what is wrong, unless `Recourse` can use a model on rows like these.
 
-    (A target that the model does not know is a `SettingError`, as for `Recourse`; so is a threshold below the model's
-    own cut-off.)
+    A model must give one probability per row, within [0, 1], that depends neither on the other rows evaluated with it
+    nor on their order. If it also has `predict`, that must accept the rows whose probability does (at the default
+    threshold).
 
-    It must give one probability per row, within [0, 1], and the same one whatever other rows are asked with it and in
-    whatever order (up to `tolerance`). If it also has `predict`, that must say yes where the probability does (at the
-    default threshold).
+    Parameters
+    ----------
+    model
+        As in `Recourse`: an estimator, a function, or an adapter with ``probability(frame)``.
+    frame
+        Raw rows, at least two.
+    target
+        The label that is accepted. One that the model does not know is a `SettingError`, as in `Recourse`.
+    tolerance
+        Difference up to which two probabilities of a row count as equal.
+    threshold
+        As in `Recourse`; one below the model's own cut-off is a `SettingError`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import leastways as lw
+    >>> rows = pd.DataFrame({"income": [10, 20, 30]})
+    >>> lw.testing.check_model(lambda frame: frame["income"] / 40, rows)
+    >>> lw.testing.check_model(lambda frame: frame["income"].rank(pct=True), rows)
+    Traceback (most recent call last):
+    AssertionError: a row's probability depends on the other rows
     """
     assert len(frame) >= 2, "give at least two rows to check with"
-    judge = as_model(model, target, threshold=threshold)
+    bound = as_model(model, target, threshold=threshold)
     try:
-        whole = np.asarray(judge.probability(frame.copy()), dtype=np.float64)
+        whole = np.asarray(bound.probability(frame.copy()), dtype=np.float64)
         assert whole.shape == (len(frame),), f"expected one probability per row, got shape {whole.shape}"
         assert np.isfinite(whole).all(), "a probability is not a finite number"
-        whole = QueryCounter(judge).evaluate(frame)  # as `Recourse` asks
+        whole = QueryCounter(bound).evaluate(frame)  # as `Recourse` does
     except ModelError as error:
         raise AssertionError(str(error)) from error
     except (AssertionError, LeastwaysError):
@@ -37,15 +57,15 @@ def check_model(
     except Exception as error:
         raise AssertionError(f"the model raised {type(error).__name__}: {error}") from error
     order = np.random.default_rng(0).permutation(len(frame))
-    shuffled = np.asarray(judge.probability(frame.iloc[order].copy()))
+    shuffled = np.asarray(bound.probability(frame.iloc[order].copy()))
     assert np.allclose(shuffled, whole[order], rtol=0, atol=tolerance), (
         "a row's probability depends on the order of rows"
     )
-    one = np.asarray(judge.probability(frame.iloc[[0]].copy()))
+    one = np.asarray(bound.probability(frame.iloc[[0]].copy()))
     assert np.allclose(one, whole[:1], rtol=0, atol=tolerance), "a row's probability depends on the other rows"
     renumbered = frame.copy().set_axis(range(1000, 1000 + len(frame)), axis=0)
-    moved = np.asarray(judge.probability(renumbered))
+    moved = np.asarray(bound.probability(renumbered))
     assert np.allclose(moved, whole, rtol=0, atol=tolerance), "the answer depends on the index"
-    differs = disagreement(judge, threshold, frame)
+    differs = disagreement(bound, threshold, frame)
     assert not differs, differs
-    check_labels_seen(judge, len(frame))
+    check_labels_seen(bound, len(frame))

@@ -28,19 +28,33 @@ _N_OPTIONS, _BUDGET, _N_COSTS, _PEOPLE = 4, 60, 30, 12
 def check_searcher(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
     """Raise AssertionError, with what is wrong, unless a searcher keeps its contract.
 
-    Checked on a small generated population: it asks within the allowance, about real states; its options are accepted
-    by the model, permitted to the person, within the rules, distinct and not too many, at any time it is interrupted;
-    a run does not depend on who else is in the chunk, nor on earlier runs; nothing asked means nothing offered. With
-    `gradients` the model of that population is a `TorchModel`, for methods that need one.
+    It is checked on a small generated population. A searcher asks for states of people's grids, within the allowance.
+    Whenever it is interrupted, its options are accepted by the model, permitted to the person, within the rules,
+    distinct and not too many. A run depends neither on who else is in the chunk nor on earlier runs, and offers nothing
+    before it asked.
+
+    Parameters
+    ----------
+    searcher
+        A configured method: it has ``start(problem)``, or ``prepare(background)``.
+    seed
+        Of the population.
+    gradients
+        Make the population's model a `TorchModel`, for methods that need gradients.
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> lw.testing.check_searcher(lw.COLS())
     """
     for check in SEARCHER_CHECKS:
         check(searcher, seed, gradients)
 
 
 def check_asks_within_allowance(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
-    """Questions stay within `left`, are real states, and stand person by person."""
+    """Questions stay within `left`, are states of people's grids, and are grouped by person."""
     world = _world(seed, gradients)
-    for _ in _rounds(searcher, world, world.problem()):  # which looks at every question before it is answered
+    for _ in _rounds(searcher, world, world.problem()):  # which checks every question before it is answered
         pass
 
 
@@ -48,7 +62,7 @@ def _check_questions(questions: Questions, left: NDArray[np.int64], problem: Pro
     asked = np.bincount(questions.people, minlength=len(left))
     assert len(asked) == len(left), "a question names a person who is not in the chunk"
     assert (asked <= left).all(), "more rows asked for a person than `left` allows"
-    assert (np.diff(questions.people) >= 0).all(), "rows of one person must stand together, in order of people"
+    assert (np.diff(questions.people) >= 0).all(), "rows of one person must be together, in order of people"
     sizes = problem.sizes[questions.people]
     assert ((questions.codes >= 0) & (questions.codes < sizes)).all(), "a question holds a code outside the grid"
 
@@ -67,7 +81,7 @@ def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0, gradien
                 within = np.isin(options[:, f], problem.choices(p, f))
                 assert within.all(), "an option breaks a fixed feature or a direction"
             assert problem.permits(p, options).all(), "an option breaks a rule"
-            accepted = world.judge(Questions(np.full(len(options), p), options), problem) >= 0.5
+            accepted = world.evaluate(Questions(np.full(len(options), p), options), problem) >= 0.5
             assert accepted.all(), "the model does not accept an option"
 
 
@@ -102,7 +116,7 @@ def check_works_in_recourse(searcher: Method, seed: int = 0, gradients: bool = F
     rec = Recourse(world.model, world.schema, searcher, n_options=_N_OPTIONS, budget=_BUDGET, n_costs=_N_COSTS)
     plans = rec.fit(world.frame).recommend(world.people)
     assert (plans.summary["queries"] <= _BUDGET).all(), "the budget is exceeded"
-    assert set(plans.summary["status"]) <= {"found", "none_found", "none_exists"}, "an odd status"
+    assert set(plans.summary["status"]) <= {"found", "none_found", "none_exists"}, "an unexpected status"
 
 
 SEARCHER_CHECKS: tuple[Callable[[Method, int, bool], None], ...] = (
@@ -181,7 +195,7 @@ class _World(Model):
             self.problems[places] = recorder.problems.pop()
         return deepcopy(self.problems[places])
 
-    def judge(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
+    def evaluate(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
         return self.probability(self.schema.decode(questions.codes, problem.people, questions.people))
 
 
@@ -224,7 +238,7 @@ def _world(seed: int, gradients: bool) -> _World:
 
 
 def _columns(frame: pd.DataFrame) -> NDArray[np.float64]:
-    """Return what the model of a world adds up, [R, 4]."""
+    """Return the terms of the world's score, [R, 4]."""
     level = frame["level"].map({"low": 0.0, "mid": 0.5, "high": 1.0}).to_numpy(dtype=float)
     kind = (frame["kind"] == "y").to_numpy(dtype=float)
     return np.stack([frame["years"].to_numpy() / 30, frame["income"].to_numpy() / 3000, level, 0.3 * kind], axis=1)
@@ -254,7 +268,7 @@ def _rounds(searcher: Method, world: _World, problem: Problem) -> Iterator[tuple
         if not len(questions.people):
             return
         _check_questions(questions, left, problem)
-        probability = world.judge(questions, problem)
+        probability = world.evaluate(questions, problem)
         run.tell(questions, probability, probability >= 0.5)
         yield run, questions
         left -= np.bincount(questions.people, minlength=len(left))
