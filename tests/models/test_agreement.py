@@ -52,8 +52,8 @@ def told(model: Any, target: object = 1, threshold: float = 0.5) -> str:
 def test_a_cutoff_of_ones_own_is_told() -> None:
     model = pipeline(Cut()).fit(FRAME, YES)
     chance = model.predict_proba(FRAME)[:, 1]
-    counts = f"does not say 1 of {((chance > 0.5) & (chance < 0.8)).sum()} of the {(chance > 0.5).sum()} rows"
-    assert counts in told(model)
+    refused, accepted = ((chance > 0.5) & (chance < 0.8)).sum(), (chance > 0.5).sum()
+    assert f"disagree on {refused} of the {accepted} rows whose probability of 1" in told(model)
     assert "predict_proba(frame)[:, 1]" in told(model)
     assert "Pipeline" in told(AllOf([lambda frame: YES, model]))
     assert told(AllOf([lambda frame: YES, model], thresholds=[0.5, 0.8])) == ""
@@ -64,7 +64,7 @@ def test_what_is_no_harm_or_was_chosen_is_not_told() -> None:
     assert told(strict, threshold=0.8) == told(strict, threshold=0.6) == ""
     assert told(strict, 0) == ""  # `predict` says 0 more often than the probability
     assert told(low) == ""
-    assert "does not say 0" in told(low, 0)
+    assert "probability of 0 is 0.5 or more" in told(low, 0)
 
 
 def test_several_classes_and_ties_are_not_told() -> None:

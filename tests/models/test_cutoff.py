@@ -39,7 +39,7 @@ def within(classifier: Any) -> list[Any]:
 def test_a_threshold_below_the_models_own_is_refused(place: int) -> None:
     model = within(lambda inner: selection.FixedThresholdClassifier(inner, threshold=0.7))[place].fit(FRAME, YES)
     for threshold in (0.5, 0.6, 0.699):
-        with pytest.raises(SettingError, match=r"says 1 from a probability of 0\.7 on.*Pass threshold=0\.7 "):
+        with pytest.raises(SettingError, match=r"predicts 1 from a probability of 0\.7 on.*Pass threshold=0\.7 "):
             as_model(model, 1, threshold=threshold)
     chance = as_model(model, 1, threshold=0.7).probability(FRAME)
     np.testing.assert_array_equal(chance >= 0.7, model.predict(FRAME) == 1)
@@ -70,12 +70,12 @@ def test_a_tuned_cutoff_and_the_class_it_is_about(place: int, target: str, posit
 
 def test_the_other_class_of_a_fixed_cutoff() -> None:
     model = fixed(0.3)
-    with pytest.raises(SettingError, match=r"says 0 from a probability of 0\.7 on"):
+    with pytest.raises(SettingError, match=r"predicts 0 from a probability of 0\.7 on"):
         as_model(model, 0)
     chance = as_model(model, 0, threshold=0.7).probability(FRAME)
     np.testing.assert_array_equal(chance >= 0.7, model.predict(FRAME) == 0)
     swapped = fixed(0.3, WORDS, pos_label="no")
-    with pytest.raises(SettingError, match=r"says 'yes' from a probability of 0\.7 on"):
+    with pytest.raises(SettingError, match=r"predicts 'yes' from a probability of 0\.7 on"):
         as_model(swapped, "yes")
     as_model(swapped, "no")
 

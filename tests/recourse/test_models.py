@@ -135,7 +135,7 @@ def test_a_model_with_a_cutoff_of_its_own() -> None:
 
 def test_a_predict_that_differs_from_the_probability_is_told_at_fit() -> None:
     model = pipeline(Strict()).fit(TRAIN, YES.astype(int))
-    with pytest.warns(RuntimeWarning, match="predict of Pipeline does not say 1 of") as caught:
+    with pytest.warns(RuntimeWarning, match=r"Pipeline: predict\(\) and predict_proba\(\) disagree on") as caught:
         told = recourse(model)
     assert caught[0].filename.endswith("bank.py")  # where `fit` was called
     quiet = recourse(pipeline().fit(TRAIN, YES.astype(int)))
@@ -156,7 +156,7 @@ def test_fit_asks_few_rows_and_no_black_box() -> None:
 
     rows = pd.concat([TRAIN] * 5, ignore_index=True)
     model = pipeline(Counting()).fit(TRAIN, YES.astype(int))
-    with pytest.warns(RuntimeWarning, match="does not say"):
+    with pytest.warns(RuntimeWarning, match="disagree on"):
         Recourse(model, SCHEMA).fit(rows)
     assert 0 < max(asked) <= 256 < len(rows)
     asked.clear()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leastways.models.decision import comparable, cutoff_warning, disagreement
     from leastways.models.encoder_table import FastPath, FastPeople, NotColumnWise, with_offered_values
     from leastways.models.ensemble import AllOf
+    from leastways.models.libraries import Library, register_library
     from leastways.models.loading import MODEL_FILES, as_model, load_model
     from leastways.models.onnx import OnnxModel
     from leastways.models.query_counter import QueryCounter
@@ -26,6 +27,7 @@ _HOMES = {
     "decision": ("comparable", "cutoff_warning", "disagreement"),
     "encoder_table": ("FastPath", "FastPeople", "NotColumnWise", "with_offered_values"),
     "ensemble": ("AllOf",),
+    "libraries": ("Library", "register_library"),
     "loading": ("MODEL_FILES", "as_model", "load_model"),
     "onnx": ("OnnxModel",),
     "query_counter": ("QueryCounter",),
@@ -40,6 +42,7 @@ __all__ = [
     "FastPath",
     "FastPeople",
     "GradientCounter",
+    "Library",
     "LinearScore",
     "Model",
     "NotColumnWise",
@@ -57,6 +60,7 @@ __all__ = [
     "disagreement",
     "load_model",
     "read_linear",
+    "register_library",
     "with_offered_values",
 ]
 

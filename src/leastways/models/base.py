@@ -32,9 +32,11 @@ class Model(Protocol):
 
     Any object with this method can be passed to `Recourse`:
 
+    >>> import pandas as pd
     >>> class Affordable:
     ...     def probability(self, frame):
     ...         return (frame["income"] > 3 * frame["rent"]).to_numpy(float)
+    ...
     >>> Affordable().probability(pd.DataFrame({"income": [1000, 2000], "rent": [500, 500]}))
     array([0., 1.])
     """

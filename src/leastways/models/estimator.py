@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from leastways._messages import plain
@@ -23,7 +24,7 @@ from leastways.models.answers import (
     read_answer,
 )
 from leastways.models.base import FloatArray, Model, Split, columns_as_fitted, describe, one_worker, quiet_about_names
-from leastways.models.libraries import Route, Stages, Ties, routes
+from leastways.models.libraries import Route, Ties, lean_call, library_of, nameless, usual_call
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,72 @@ class LabelEstimator(_Estimator):
         labels = as_series(answer)
         _refuse_fractions(labels, self.estimator)
         return label_matches(labels, self.target, _name(self.estimator), self.seen)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The transformers of a (nested) Pipeline in order, and its last step; an estimator alone has no transformers."""
+
+    whole: Any
+    transformers: tuple[Any, ...]
+    final: Any
+
+    @classmethod
+    def of(cls, estimator: Any) -> Stages:
+        """Take apart Pipelines, and searches over settings, which answer through their best estimator."""
+        transformers: list[Any] = []
+        final = estimator
+        while (unwrap := library_of(final).unwrap) is not None:
+            before, final = unwrap(final)
+            transformers += before
+        return cls(estimator, tuple(transformers), final)
+
+    def encode(self, frame: pd.DataFrame) -> Any:
+        """Return what the last step is given."""
+        with quiet_about_names(self.whole), one_worker():
+            rows: Any = columns_as_fitted(self.whole, frame)
+            for step in self.transformers:
+                rows = step.transform(rows)
+        return as_numbers(rows) if isinstance(rows, pd.DataFrame) else rows
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """Everything the steps hold: fitting one again replaces what it holds."""
+        return tuple(
+            part
+            for step in (*self.transformers, self.final)
+            for part in (step, *getattr(step, "__dict__", {}).values())
+        )
+
+
+def as_numbers(frame: pd.DataFrame) -> npt.NDArray[Any]:
+    """Return a frame of numbers as the array scikit-learn makes of it: one type that holds all, column after column."""
+    dtypes: list[np.dtype[Any]] = []
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        inner = dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64)
+        if not pd.api.types.is_numeric_dtype(dtype) or inner.kind not in "biuf":
+            raise ModelError(f"Column {name!r} holds {dtype}, not numbers.")
+        dtypes.append(inner)
+    common = np.result_type(*dtypes)
+    out = np.empty(frame.shape, dtype=common, order="F")
+    for k in range(frame.shape[1]):
+        out[:, k] = frame.iloc[:, k].to_numpy(dtype=common)
+    return out
+
+
+def routes(estimator: Any, method: str) -> Iterator[Route]:
+    """List ways to `predict_proba`, or `predict`, on an array or sparse matrix, the fastest first.
+
+    The library's own fast way; then the method with one thread or without checks, as it is, and with names.
+    """
+    library = library_of(estimator)
+    if library.fast_proba is not None and method == "predict_proba":
+        yield library.fast_proba(estimator)
+    if library.one_thread is not None or library.unchecked is not None:
+        yield lambda array: lean_call(library, estimator, method, array)
+    yield lambda array: usual_call(nameless(estimator), method, array)
+    if getattr(estimator, "feature_names_in_", None) is not None:
+        yield lambda array: usual_call(estimator, method, pd.DataFrame(array, columns=estimator.feature_names_in_))
 
 
 def adapt_estimator(estimator: Any, target: object, ties: Ties) -> Model:

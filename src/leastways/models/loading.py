@@ -17,7 +17,7 @@ from leastways.errors import SettingError
 from leastways.models.base import Model, Unbound
 from leastways.models.decision import check_cutoff, ties_of
 from leastways.models.estimator import FunctionModel, adapt_estimator, check_estimator
-from leastways.models.onnx import OnnxModel
+from leastways.models.libraries import library_of
 
 ACCEPTED = (
     "a fitted scikit-learn, xgboost or lightgbm classifier or Pipeline; a callable frame -> probability or "
@@ -29,9 +29,32 @@ ACCEPTED = (
 def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
     """Return `model` as a `Model` of P(target).
 
-    `threshold` is where acceptance starts: pass the same one that decides acceptance later. It changes nothing but
-    the scale of an `AllOf` with thresholds of its own, and ties at one half that `predict` calls a no; below the
-    cut-off that a model keeps itself it is refused.
+    Parameters
+    ----------
+    model
+        An estimator, a callable, a wrapper such as `TorchModel`, or an object with a method `probability`.
+    target
+        The label of an accepted row, as the model writes it.
+    threshold
+        The lowest probability that is accepted. It changes only the scale of an `AllOf` with thresholds of its own,
+        and ties at one half that `predict` gives to another class.
+
+    Returns
+    -------
+    Model
+        The model, bound to the target.
+
+    Raises
+    ------
+    SettingError
+        If the object is no fitted model, does not know the target, or has a cut-off above the threshold.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> model = as_model(lambda frame: frame["income"] > 1000, target=True)
+    >>> model.probability(pd.DataFrame({"income": [500, 1500]}))
+    array([0., 1.])
     """
     check_threshold(threshold)
     check_model(model)
@@ -48,7 +71,7 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
 
 
 def check_model(model: object) -> None:
-    """Refuse what `as_model` cannot use, and say what would do instead."""
+    """Raise `SettingError` for what `as_model` cannot use, saying what to pass instead."""
     if isinstance(model, type):
         raise SettingError(
             f"The model is the class {model.__name__}, not an instance of it. Pass a fitted one: "
@@ -56,14 +79,12 @@ def check_model(model: object) -> None:
         )
     if isinstance(model, Unbound) or callable(getattr(model, "probability", None)):
         return
-    if _is_xgboost_booster(model):
-        raise SettingError(
-            "The model is an xgboost Booster, which takes a DMatrix and gives scores, not labels. If they are "
-            "probabilities, pass a callable: lambda frame: booster.predict(xgboost.DMatrix(frame))."
-        )
+    library = library_of(model)
+    if library.not_a_model:
+        raise SettingError(library.not_a_model)
     if _predicts(model):
         check_estimator(model)
-    elif (hint := _hint(model)) or not callable(model):
+    elif (hint := library.hint or _hint(model)) or not callable(model):
         raise SettingError(f"{_short(model)} is not a model.{hint} Accepted: {ACCEPTED}.")
 
 
@@ -72,28 +93,14 @@ def _predicts(model: object) -> bool:
 
 
 def _hint(model: object) -> str:
-    """Name the likely slip, or return an empty string."""
+    """Name the likely mistake, or return an empty string."""
     if isinstance(model, str | bytes | os.PathLike):
         return " Load a file or 'module:object' with load_model(...) first."
     if isinstance(model, list | tuple | set | frozenset | dict):
-        return " For several models that must all say yes, use AllOf([...])."
-    if _is_torch_module(model):
-        return " A torch module needs an encoder from raw rows to numbers: TorchModel(module, encoder)."
+        return " For several models that must all accept, use AllOf([...])."
     if callable(getattr(model, "transform", None)):
         return " It transforms, but does not predict."
     return ""
-
-
-def _is_torch_module(model: object) -> bool:
-    """Recognise a torch module without importing torch: whoever holds one has imported it."""
-    torch: Any = sys.modules.get("torch")
-    return torch is not None and hasattr(torch, "nn") and isinstance(model, torch.nn.Module)
-
-
-def _is_xgboost_booster(model: object) -> bool:
-    """Recognise a bare booster in the same way."""
-    xgboost: Any = sys.modules.get("xgboost")
-    return xgboost is not None and hasattr(xgboost, "Booster") and isinstance(model, xgboost.Booster)
 
 
 def _short(model: object) -> str:
@@ -108,11 +115,26 @@ _WAYS = "a .onnx or .skops file, a .pkl, .pickle or .joblib file with trust=True
 
 
 def load_model(path: str | Path, *, trust: bool | Sequence[str] = False) -> Any:
-    """Return the model in a file, or the object a ``module:object`` string names, ready for `as_model`.
+    """Load a model from a file, or the object that a ``module:object`` string names.
 
-    `.onnx` and `.skops` files are data. A `.skops` file may still name types that skops does not know to be
-    harmless: those load only where `trust` is True or lists them. A pickle runs whatever its author put in,
-    so it loads only with ``trust=True``. ``module:object`` imports from the working directory.
+    Parameters
+    ----------
+    path
+        A `.onnx` or `.skops` file, which are data; a `.pkl`, `.pickle` or `.joblib` file, which can run any code its
+        author put in; or ``module:object``, imported from the working directory.
+    trust
+        True to load a pickle, or a `.skops` file with types that skops does not know to be harmless. For `.skops`,
+        also a list of the types to allow.
+
+    Returns
+    -------
+    object
+        The model, as `Recourse` takes it.
+
+    Examples
+    --------
+    >>> load_model("model.skops")  # doctest: +SKIP
+    Pipeline(steps=[...])
     """
     suffix = Path(path).suffix.lower()
     if suffix not in MODEL_FILES:
@@ -121,6 +143,8 @@ def load_model(path: str | Path, *, trust: bool | Sequence[str] = False) -> Any:
         raise SettingError(f"Cannot tell how to load a model from {str(path)!r}: it must be {_WAYS}.")
     file = _existing(Path(path))
     if suffix == ".onnx":
+        from leastways.models.onnx import OnnxModel  # late: few models are ONNX files
+
         return OnnxModel(file)
     model = _from_skops(file, trust) if suffix == ".skops" else _from_pickle(file, trust)
     check_model(model)
@@ -161,7 +185,7 @@ def _from_pickle(file: Path, trust: bool | Sequence[str]) -> Any:
 
 
 def _reading(file: Path, read: Callable[[], Any]) -> Any:
-    """Call a loader; whatever it raises on a damaged or foreign file is told with the file's name."""
+    """Call a loader; raise what it raises on a damaged or foreign file as a `SettingError` that names the file."""
     try:
         return read()
     except Exception as error:  # zip, JSON, pickle and import errors alike: loaders promise no base class

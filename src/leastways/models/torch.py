@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -18,7 +17,7 @@ from leastways._extras import require
 from leastways.errors import ModelError, SettingError
 from leastways.models.answers import check_output, column_of, read_scores
 from leastways.models.base import Encoder, FloatArray, Model, Split, Unbound, check_encoder, encode
-from leastways.models.libraries import one_thread
+from leastways.models.libraries import TORCH, limit_threads
 
 
 class TorchModel(Unbound):
@@ -82,7 +81,8 @@ class TorchModel(Unbound):
         with evaluating(self.module), torch.inference_mode():
             for encoded in batches:
                 given = torch.tensor(encoded, dtype=dtype, device=self.device)
-                result = one_thread("torch", partial(self.module, given), len(encoded))
+                with limit_threads(TORCH, len(encoded)):
+                    result = self.module(given)
                 if not isinstance(result, torch.Tensor):
                     raise ModelError(f"The torch module must return a tensor, not {type(result).__name__}.")
                 parts.append(_to_numpy(result, len(encoded)))

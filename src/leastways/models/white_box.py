@@ -18,17 +18,14 @@ from leastways.errors import ModelError, SettingError
 from leastways.models.answers import column_of
 from leastways.models.base import FloatArray, Model
 from leastways.models.encoder_table import EncoderTable, NotColumnWise, checked_table, with_offered_values
-from leastways.models.estimator import LabelEstimator, ProbabilityEstimator
-from leastways.models.libraries import Stages
+from leastways.models.estimator import LabelEstimator, ProbabilityEstimator, Stages
+from leastways.models.libraries import library_of, no_linear_score
 from leastways.models.torch import BoundTorch, evaluating, float_type
 from leastways.schema import Encoded, Schema
 from leastways.schema.encoding import grid_places
 
 Floats = NDArray[np.float64]
 
-_LOGISTIC = ("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis")
-_BY_SIGN = ("LinearSVC", "PassiveAggressiveClassifier", "Perceptron", "RidgeClassifier", "RidgeClassifierCV")
-_EITHER = "SGDClassifier"  # logistic with loss="log_loss", and by the sign of its score where it only gives labels
 _SURE = 1.0 - 2.0**-53  # the largest probability below 1: a threshold of 1 is reached by rounding from there on
 _SAME = 1e-4  # how far the probability that was read may lie from the model's own, which may be in single precision
 
@@ -94,7 +91,8 @@ def read_linear(model: Model, schema: Schema) -> LinearScore | str:
     final = Stages.of(model.estimator).final
     name = type(final).__name__
     logistic = isinstance(model, ProbabilityEstimator)
-    reason = _no_score(final, logistic)
+    linear_score = library_of(final).linear_score
+    reason = no_linear_score(final) if linear_score is None else linear_score(final, logistic)
     if reason:
         return reason
     try:
@@ -109,21 +107,6 @@ def read_linear(model: Model, schema: Schema) -> LinearScore | str:
     still = np.setdiff1d(np.arange(len(weights)), columns.columns)
     base = sign * float(np.ravel(final.intercept_)[0]) + float(constant[still] @ weights[still])
     return LinearScore(name, schema, model.split().encode, columns, weights, base, logistic)
-
-
-def _no_score(final: Any, logistic: bool) -> str:
-    """Say why an estimator does not decide by one linear score, or return an empty string."""
-    name = type(final).__name__
-    known = (*_LOGISTIC, _EITHER) if logistic else (*_BY_SIGN, _EITHER)
-    if type(final).__module__.split(".")[0] != "sklearn" or name not in known:
-        return f"{name} does not decide by a linear score"
-    if len(final.classes_) != 2:
-        return f"{name} has {len(final.classes_)} classes, and so a score for each"
-    if logistic and name == _EITHER and final.loss != "log_loss":
-        return f"{name}(loss={final.loss!r}) has probabilities that are not the logistic function of its score"
-    if getattr(final, "multi_class", None) == "multinomial":
-        return f"{name}(multi_class='multinomial') has a score for each class"
-    return ""
 
 
 _CHECKED_ROWS = 64

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 from joblib import parallel_backend
 from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -23,14 +28,15 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from leastways.models import as_model
+from leastways.models import Library, as_model, libraries, register_library
+from leastways.models.base import split_of
 from leastways.models.encoder_table import FastPath
-from leastways.models.libraries import forest_trees, nameless
+from leastways.models.libraries import Route, forest_trees, library_of, nameless
 from leastways.schema import Schema
 
 from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Y, encoder
@@ -226,3 +232,107 @@ def test_workers_do_not_change_the_last_digits(name: str) -> None:
     assert shortcut.table is not None, shortcut.reason
     assert shortcut.table.decision == 0
     assert shortcut.setup_rows == 512
+
+
+class Toy:
+    """A classifier of a library that nothing in the package knows: P(1) = score / 2, in steps of one half."""
+
+    classes_ = (0, 1)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        score = np.clip(np.floor(np.asarray(X, dtype=float)[:, 0] / 20.0), 0.0, 2.0)
+        return np.column_stack([1.0 - score / 2.0, score / 2.0])
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        return (self.predict_proba(X)[:, 1] >= 0.5).astype(np.int64)
+
+
+class Used(list[str]):
+    """What was used of a record, in order."""
+
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        self.append("one thread")
+        yield
+
+    def fast_proba(self, model: Toy) -> Route:
+        def route(array: Any) -> Any:
+            self.append("fast route")
+            return Toy.predict_proba(model, array)
+
+        return route
+
+
+@pytest.fixture
+def toy_library() -> Iterator[Used]:
+    """A record for `Toy`, registered from outside the package as a user would."""
+    used, before = Used(), libraries._LIBRARIES.copy()
+    register_library(
+        Library(
+            name="toy",
+            package=Toy.__module__.split(".")[0],
+            classes=("Toy",),
+            ties="last wins",
+            one_thread=used.one_thread,
+            fast_proba=used.fast_proba,
+        )
+    )
+    yield used
+    libraries._LIBRARIES[:] = before
+
+
+SCHEMA_OF_NUMBERS = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
+
+
+def test_a_library_registered_from_outside_gets_its_tie_rule(toy_library: Used) -> None:
+    tied = TRAIN[NUMBERS].assign(age=30)
+    assert (as_model(Toy(), 1).probability(tied) == 0.5).all()
+    assert (as_model(Toy(), 0).probability(tied) < 0.5).all()  # the second class, 1, wins
+    libraries._LIBRARIES[:] = [known for known in libraries._LIBRARIES if known.name != "toy"]
+    assert (as_model(Toy(), 1).probability(tied) < 0.5).all()  # unknown: the first class wins
+    assert (as_model(Toy(), 0).probability(tied) == 0.5).all()
+
+
+def test_a_library_registered_from_outside_gets_its_fast_route_used(toy_library: Used) -> None:
+    path = check(Toy(), SCHEMA_OF_NUMBERS)
+    assert path.table is not None
+    assert path.table.decision == 0
+    assert set(toy_library) == {"fast route"}
+
+
+def test_a_library_registered_from_outside_gets_its_threads_limited_on_small_batches(toy_library: Used) -> None:
+    split = split_of(as_model(Toy(), 1))
+    assert split is not None
+    for rows, limited in ((3, True), (libraries.MANY_ROWS, False)):
+        toy_library.clear()
+        split.decisions[1](np.zeros((rows, 3)))
+        assert toy_library == (["one thread"] if limited else [])
+
+
+def test_a_record_replaces_one_of_the_same_name(toy_library: Used) -> None:
+    known = len(libraries._LIBRARIES)
+    register_library(Library(name="toy", package="elsewhere"))
+    assert len(libraries._LIBRARIES) == known
+    assert library_of(Toy()) is libraries.UNKNOWN
+
+
+def test_records_are_about_the_class_itself_unless_they_say_subclasses() -> None:
+    class Own(LogisticRegression):  # type: ignore[misc]
+        pass
+
+    class OwnPipeline(Pipeline):  # type: ignore[misc]
+        pass
+
+    assert library_of(LogisticRegression()).fast_proba is not None
+    assert library_of(Own()) is libraries.UNKNOWN  # it may answer differently
+    assert library_of(OwnPipeline([])).unwrap is not None
+    assert library_of(SVC()).name == "scikit-learn"
+
+
+def test_recognising_a_model_imports_no_library() -> None:
+    code = (
+        "import sys; from leastways.models import as_model; as_model(lambda frame: frame, 1);"
+        "print([m for m in ('sklearn', 'xgboost', 'lightgbm', 'torch') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
