@@ -12,7 +12,7 @@ import pytest
 
 from leastways import Recourse, Schema
 from leastways.baselines import Dice
-from leastways.baselines.dice_threads import OnePerson
+from leastways.baselines.dice_threads import PersonRun
 from leastways.search import run_search
 from tests.baselines.dice_worlds import METHODS, ready, torch_model
 from tests.worlds import judge_of, make_problem, make_world
@@ -79,7 +79,7 @@ def test_a_model_that_fails_in_a_descent_loses_only_its_person() -> None:
 @pytest.mark.parametrize("method", ASKING)
 def test_an_error_within_dice_ml_is_its_persons_reason(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Raised for the second person once something was accepted, which is offered."""
-    work = OnePerson._probability
+    work = PersonRun._probability
     asked: list[int] = []
 
     def broken(self: Any, table: Any, ask: Any) -> Any:
@@ -90,7 +90,7 @@ def test_an_error_within_dice_ml_is_its_persons_reason(method: str, monkeypatch:
                 raise KeyError("lost")
         return answer
 
-    monkeypatch.setattr(OnePerson, "_probability", broken)
+    monkeypatch.setattr(PersonRun, "_probability", broken)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=120)
     result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded))
     assert asked
@@ -126,12 +126,12 @@ def test_numbers_on_the_scale_of_money(method: Any) -> None:
 
 
 def test_where_its_own_set_is_empty_the_nearest_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = OnePerson._work
+    work = PersonRun._work
 
     def nothing(self: Any, ask: Any) -> Any:
         return work(self, ask)[:0]
 
-    monkeypatch.setattr(OnePerson, "_work", nothing)
+    monkeypatch.setattr(PersonRun, "_work", nothing)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
     result = run_search(ready("kdtree", WORLD), problem, judge_of(WORLD, encoded))
     assert (result.chosen.n > 0).any()

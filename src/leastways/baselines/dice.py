@@ -13,37 +13,38 @@ Deviations from the published method
 ------------------------------------
 All methods:
 
-- Ordinal features go as categories: dice-ml knows numbers and categories only.
-- What a person may not do is kept from dice-ml: fixed features do not vary, directions and personal limits become its
-  permitted ranges, and a state that breaks a rule counts as refused, without being asked. Its own checks know no rules.
-- Every row is put on the person's grid, numbers at the nearest permitted value: only such states can be offered.
-- A run of dice-ml that raises ends for its person alone: the nearest accepted states are offered, and a reason is told.
-- A state is asked about once per person; dice-ml asks again and again. It would spend the budget on nothing new.
-- The budget and the time limit end it. Then the accepted states that are nearest to the person are offered; if it came
-  to its own end, its own set is, as far as it may be offered. Where nothing is left of that set, it is the nearest too.
-- dice-ml takes 0.5 for the threshold, and some others for mistakes; another one is moved there by a shift of log-odds.
-- The random streams are the person's, so plans do not depend on company; dice-ml draws from global ones, and given a
-  seed, it seeds anew for every feature.
+- Ordinal features are passed as categories: dice-ml knows numbers and categories only.
+- Only permitted states are evaluated: fixed features do not vary, directions and personal ranges become dice-ml's
+  permitted ranges, and a state that breaks a rule counts as rejected without a query. dice-ml itself knows no rules.
+- Every row is put on the person's grid, numbers at the nearest permitted value: only such states can be options.
+- If dice-ml raises an error, only that person's run ends: the nearest accepted states become the options, and the error
+  is given as the reason.
+- A state is evaluated once per person. dice-ml evaluates the same state repeatedly, which would waste the budget.
+- The budget and the time limit end a run; the options are then the accepted states nearest to the person. A run that
+  ends by itself gives dice-ml's own set, as far as it is permitted; if nothing of it is, the nearest accepted states.
+- dice-ml works with a threshold of 0.5; any other threshold is moved there by a shift of log-odds.
+- Each person has a random stream of their own, so plans do not depend on who else is in the batch. dice-ml draws from
+  the global streams and, given a seed, reseeds for every feature.
 
 Gradient:
 
-- The loss is worked out in arrays, not cell by cell, with the same values; two passes of the same row are one.
-- Rounding goes to the person's grid, for the sets dice-ml keeps on the way as well. Its own, given permitted ranges,
-  scales by the wrong range.
-- It begins anywhere; dice-ml's default is beside the person, where the determinant is flat, and on COMPAS the ten
-  counterfactuals came down to one or two. Both are dice-ml's; ``begin="near"`` is the other.
+- The loss is computed in arrays, not cell by cell, with the same values; a row needed twice in a step is passed once.
+- Rounding goes to the person's grid, also for the intermediate sets that dice-ml keeps. Its own rounding scales by the
+  wrong range if there are permitted ranges.
+- Counterfactuals start at random permitted points (``begin="random"``). dice-ml's default is to start next to the
+  person (``begin="near"``), where the determinant is flat: on COMPAS ten counterfactuals collapsed to one or two.
 - A category's value that is not permitted gets no weight; dice-ml can only freeze whole features.
 
 Genetic and k-d tree:
 
-- dice-ml has the whole training set predicted for every person. Here the training rows that the person may move to are
-  asked about, the nearest first, up to 0.25 (genetic) or 0.8 (k-d tree) of the allowance.
-- Genetic: rows of the first generation that are missing are drawn all at a time, not one by one.
-- Genetic: the weights of numbers, 1 / MAD, are not rounded. dice-ml rounds them to two decimals, so that those of
-  money-scaled numbers are 0, and where all are, 0 is divided by 0 and nothing is found.
-- Genetic: it ends when its rows have become one; dice-ml raises an error there, with no half to draw parents from.
+- dice-ml predicts the whole training set for every person. Here only training rows that are permitted to the person are
+  evaluated, the nearest first, up to 0.25 (genetic) or 0.8 (k-d tree) of the allowance.
+- Genetic: missing rows of the first generation are drawn all at once, not one by one.
+- Genetic: the weights of numbers, 1 / MAD, are not rounded. dice-ml rounds them to two decimals, which makes them 0 for
+  amounts of money; if all are 0, it divides 0 by 0 and finds nothing.
+- Genetic: a generation of one row ends the search; dice-ml raises an error there, as half of it is no parent.
 
-Random: `sample_size` is at most a quarter of the allowance, so that it comes to change several features.
+Random: `sample_size` is at most a quarter of the allowance, so that states with several changes are reached.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from leastways._extras import require
 from leastways._messages import listed
 from leastways._validation import check_choice, check_count
 from leastways.baselines.dice_tables import Answers, Layout, Person, weights_of
-from leastways.baselines.dice_threads import OnePerson, OwnStreams, Prepared, States, Talk, quiet
+from leastways.baselines.dice_threads import OwnStreams, PersonRun, Prepared, Routine, States, quiet
 from leastways.errors import ModelError, SettingError
 from leastways.models import GradientCounter, RelaxedModel
 from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher
@@ -69,7 +70,7 @@ from leastways.search.protocol import Run
 
 Method = Literal["gradient", "random", "genetic", "kdtree"]
 
-# The settings that each method takes, with the values dice-ml gives them (but for `begin`, see above).
+# The settings of each method, with dice-ml's defaults (except for `begin`, see above).
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "gradient": {
         "begin": "random",
@@ -89,29 +90,42 @@ _COUNTS = ("min_iter", "max_iter", "sample_size")
 
 @dataclass(frozen=True)
 class Dice:
-    """DICE, by dice-ml. A setting that is None has the default; one that the method has no use for is refused.
+    """Find diverse counterfactuals with the package dice-ml (DICE, Mothilal et al. 2020).
+
+    A setting that is None has dice-ml's default; one that the method does not use is an error.
 
     Parameters
     ----------
     method
         "gradient" for a `TorchModel`; "random", "genetic" or "kdtree" for any model.
     begin
-        Where the descent begins: anywhere within what is permitted ("random"), or beside the person ("near", dice-ml's
-        default) ("gradient").
+        Start of the descent ("gradient"): any permitted point ("random"), or next to the person ("near", dice-ml's
+        default).
     proximity_weight
         Weight of the distance to the person ("gradient": l1; "genetic").
     diversity_weight
         Weight of the determinant, l2 ("gradient").
     categorical_penalty
-        Weight of what the weights of a category's values differ from a sum of 1 ("gradient").
+        Weight of the penalty on a category whose values' weights do not sum to 1 ("gradient").
     sparsity_weight
         Weight of the number of changed features ("genetic", "kdtree").
     learning_rate
         Of Adam ("gradient").
     min_iter, max_iter
-        Steps of descent at least and at most ("gradient"); generations at most ("genetic": `max_iter`).
+        Least and largest number of steps ("gradient"); largest number of generations ("genetic": `max_iter`).
     sample_size
-        Rows that are drawn for each number of changed features ("random").
+        Rows drawn for each number of changed features ("random").
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> lw.Dice("genetic", sparsity_weight=0.5).max_iter is None
+    True
+    >>> lw.Dice("random", learning_rate=0.1)
+    Traceback (most recent call last):
+    leastways.errors.SettingError: Dice: method 'random' makes no use of learning_rate; it takes sample_size.
+
+    Used as ``lw.Recourse(model, schema, lw.Dice("genetic"))``, or by name: ``"dice-genetic"``.
     """
 
     method: Method = "gradient"
@@ -139,7 +153,7 @@ class Dice:
                 raise SettingError(f"Dice: {name} must be a number of 0 or more, not {value!r}.")
 
     def prepare(self, background: Background) -> Searcher:
-        """Make dice-ml's view of the training rows, and look at the model's gradients where they are needed."""
+        """Return the method with dice-ml's view of the training rows, and the model's gradients if it needs them."""
         settings = _DEFAULTS[self.method] | self._given()
         name = "dice" if self.method == "gradient" else f"dice-{self.method}"
         require("dice_ml", "baselines", f"method {name!r}")
@@ -166,54 +180,58 @@ class Dice:
 
 @dataclass(frozen=True)
 class PreparedDice:
-    """One of dice-ml's methods that ask the model."""
+    """One of dice-ml's methods without gradients, with what all people share."""
 
     prepared: Prepared
 
     def start(self, problem: Problem) -> Run:
         """Begin a search for a chunk of people."""
-        return AskingRun(self.prepared, problem)
+        return QueryRun(self.prepared, problem)
 
 
-_TOGETHER = 32  # people whose runs are under way at a time: each holds tables of its own
+_AT_A_TIME = 32  # people whose runs are under way together: each holds tables of its own
 
 
-class AskingRun:
-    """dice-ml's runs for a chunk of people."""
+class QueryRun:
+    """dice-ml's random, genetic or k-d tree method for a chunk of people.
+
+    Each person has a run of dice-ml, which does not depend on the others; but rows that several runs wait for share a
+    model call.
+    """
 
     def __init__(self, prepared: Prepared, problem: Problem) -> None:
         self.problem = problem
         self._prepared = prepared
-        self._people: list[OnePerson] = []  # those whose run was begun, in order
+        self._people: list[PersonRun] = []  # those whose run was begun, in order
         self._left = np.zeros(problem.n_people, np.int64)  # before the last questions
-        self._talks: list[Talk[States, States]] = []
-        weakref.finalize(self, _stop_all, self._talks)  # a search that is dropped half-way leaves no thread
+        self._routines: list[Routine[States, States]] = []
+        weakref.finalize(self, _stop_all, self._routines)  # a search that is dropped half-way leaves no thread
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Collect what the runs wait for, beginning others where some have ended."""
+        """Return the states that the runs wait for, after starting further runs in place of those that ended."""
         self._left = left
         for p, one in enumerate(self._people):
-            if not left[p] and not one.talk.ended:
-                one.talk.stop()
-        waiting = sum(not one.talk.ended for one in self._people)
-        while waiting < _TOGETHER and len(self._people) < self.problem.n_people and not self.problem.out_of_time():
-            one = OnePerson(self._prepared, self.problem, len(self._people))
-            self._talks.append(one.talk)
+            if not left[p] and not one.routine.ended:
+                one.routine.stop()
+        running = sum(not one.routine.ended for one in self._people)
+        while running < _AT_A_TIME and len(self._people) < self.problem.n_people and not self.problem.out_of_time():
+            one = PersonRun(self._prepared, self.problem, len(self._people))
+            self._routines.append(one.routine)
             self._people.append(one)
             one.start(int(left[len(self._people) - 1]))
-            waiting += not one.talk.ended
+            running += not one.routine.ended
         F = self.problem.people.shape[1]
         people, codes = [np.empty(0, np.int64)], [np.empty((0, F), np.int32)]
         for p, one in enumerate(self._people):
-            if one.wants is not None:
-                codes.append(one.wants[: left[p]])
+            if one.pending is not None:
+                codes.append(one.pending[: left[p]])
                 people.append(np.full(len(codes[-1]), p, np.int64))
         return Questions(np.concatenate(people), np.concatenate(codes))
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
-        """Hand each run its answers, and let it go on to its next question."""
-        places, first, counts = np.unique(questions.people, return_index=True, return_counts=True)
-        for p, a, n in zip(places.tolist(), first.tolist(), counts.tolist(), strict=True):
+        """Pass each run its answers, and let it continue to its next question."""
+        people, first, counts = np.unique(questions.people, return_index=True, return_counts=True)
+        for p, a, n in zip(people.tolist(), first.tolist(), counts.tolist(), strict=True):
             rows = slice(a, a + n)
             left = int(self._left[p]) - n
             self._people[p].tell(questions.codes[rows], probability[rows], accepted[rows], left)
@@ -230,37 +248,37 @@ class AskingRun:
         return out
 
     def account(self) -> Account:
-        """Say who was cut short and why others have nothing; once the time is up, nobody's run goes on."""
+        """Return whose search was cut short, and why people have no option; end all runs once the time is up."""
         P = self.problem.n_people
         cut, reasons = np.zeros(P, np.bool_), {}
         late = self.problem.out_of_time()
         cut[len(self._people) :] = late
         for p, one in enumerate(self._people):
-            cut[p] = one.out_of_time or (late and not one.talk.ended)
-            if late and not one.talk.ended:
-                one.talk.stop()
-            if one.talk.ended and one.person.varies and not len(one.options()):
+            cut[p] = one.out_of_time or (late and not one.routine.ended)
+            if late and not one.routine.ended:
+                one.routine.stop()
+            if one.routine.ended and one.person.varies and not len(one.options()):
                 reasons[p] = f"DICE ({self._prepared.method}) met no permitted state that the model accepts"
             if one.error is not None:
                 reasons[p] = f"DICE ({self._prepared.method}) ended early, as dice-ml raised {one.error}"
         return Account(np.zeros(P, np.int64), reasons, cut)
 
 
-def _stop_all(talks: list[Talk[States, States]]) -> None:
-    """End the runs that were left waiting."""
-    for talk in talks:
-        if not talk.ended:
-            talk.stop()
+def _stop_all(routines: list[Routine[States, States]]) -> None:
+    """End the runs that still wait for answers."""
+    for routine in routines:
+        if not routine.ended:
+            routine.stop()
 
 
 @dataclass(frozen=True)
 class PreparedGradient:
-    """What all people share: the model as a function with gradients, and dice-ml's explainer."""
+    """The gradient method with what all people share: the model with gradients, and dice-ml's explainer."""
 
     model: RelaxedModel
     layout: Layout
     descent: Any  # a `Descent`, which works for one person at a time
-    weights: NDArray[np.float64]  # [numbers] of the distance, each number's range taken for 1
+    weights: NDArray[np.float64]  # [numbers] of the distance, with each number scaled to [0, 1]
     settings: Mapping[str, Any]
 
     def start(self, problem: Problem) -> Run:
@@ -269,21 +287,21 @@ class PreparedGradient:
 
 
 class GradientRun:
-    """Descends for one person in each `ask`, and asks about what came of it."""
+    """dice-ml's gradient method for a chunk of people: one person's descent in each `ask`."""
 
     def __init__(self, prepared: PreparedGradient, problem: Problem) -> None:
         P, F = problem.people.shape
         self.problem, self._prepared = problem, prepared
-        self._descent = copy(prepared.descent)  # it keeps what it works on
-        self._next = 0  # the first person who has not had their turn
+        self._descent = copy(prepared.descent)  # which holds the state of a descent
+        self._next = 0  # the first person whose descent has not begun
         self._rows = np.zeros(P, np.int64)
         self._cut_short = np.zeros(P, np.bool_)
         self._reasons: dict[int, str] = {}
-        self._failed: set[int] = set()  # whose descent an error ended: they may have got less
+        self._failed: set[int] = set()  # people whose descent ended with an error: they may have fewer options
         self._chosen = Chosen.none(P, problem.n_options, F)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Descend for the next person who gets something to ask about."""
+        """Descend for one person after the other until there are states to evaluate."""
         states = self._chosen.codes[0, :0]
         while not len(states) and self._next < self.problem.n_people and not self.problem.out_of_time():
             states = self._descend(self._next, int(left[self._next]))
@@ -304,17 +322,17 @@ class GradientRun:
         return self._chosen.copy()
 
     def account(self) -> Account:
-        """Return the rows that descents took, and who did not get their turn, or not to its end."""
+        """Return the rows that descents took, and whose descent did not begin or end in time."""
         cut = self._cut_short.copy()
         cut[self._next :] |= self.problem.out_of_time()
         return Account(self._rows.copy(), dict(self._reasons), cut)
 
     def _descend(self, p: int, left: int) -> NDArray[np.int32]:
-        """Return states worth asking about for one person; rows for asking are kept back."""
+        """Return the states that one person's descent ends in; rows to evaluate them are kept back."""
         problem, prepared = self.problem, self._prepared
         person = Person(prepared.layout, problem, p)
         answers = Answers(person, float(problem.present[p]), problem.threshold)
-        k = min(problem.n_options, left // 3)  # a step takes two rows for each option, asking about it one more
+        k = min(problem.n_options, left // 3)  # two rows for each option in a step, one more to evaluate it
         if not person.varies:
             return self._chosen.codes[p, :0]
         self._reasons[p] = "DICE (gradient) came to no permitted state that the model accepts"
@@ -331,4 +349,4 @@ class GradientRun:
             states = answers.nearest(k, prepared.weights / (prepared.layout.high - prepared.layout.low))
         self._rows[p] = meter.rows
         self._cut_short[p] = self.problem.out_of_time()
-        return answers.offered(states)
+        return answers.accepted_among(states)

@@ -1,8 +1,8 @@
 """dice-ml's gradient method for one person at a time. Imported late: it needs dice-ml and torch.
 
-The search is dice-ml's own: where it begins, its optimiser, when it stops, which sets it keeps, how it makes them
-sparser. Overridden are the terms of its loss, which it works out cell by cell in Python, with the same values (a test
-compares them); its rounding, which goes to the person's grid; and its calls of the model, which are counted.
+The search is dice-ml's own: start, optimiser, stopping rule, the sets it keeps, how it makes them sparser. Overridden
+are the terms of its loss, which it computes cell by cell in Python (a test compares the values); its rounding, which
+goes to the person's grid; and its calls of the model, which are counted.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ _STEP_APART = 0.01  # by which dice-ml has its counterfactuals differ at the sta
 
 
 class Descent(DicePyTorch):  # type: ignore[misc]
-    """dice-ml's explainer for torch models; `find` sets it to work for a person."""
+    """dice-ml's explainer for torch models, used for one person by each call of `find`."""
 
     def __init__(self, layout: Layout, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
         with torch.random.fork_rng(devices=[]):
-            super().__init__(TrainingData(layout, rows), _ModelDoor(layout))
+            super().__init__(TrainingData(layout, rows), _TransformerOnly(layout))
         self.layout = layout
-        self.minx = self.maxx = np.empty((1, 0))  # its loops over cells have nothing to do: see `_BoundedAdam`
+        self.minx = self.maxx = np.empty((1, 0))  # no cells for its loops: see `_BoundedAdam`
         self._origin, self._span = torch.tensor(layout.low), torch.tensor(layout.high - layout.low)
         groups = np.repeat(np.arange(len(layout.sizes)), layout.sizes)
-        self._members = torch.tensor(np.eye(len(layout.sizes))[groups])  # [values, categories] whose value each is
+        self._members = torch.tensor(
+            np.eye(len(layout.sizes))[groups]
+        )  # [values, categories] category of each value
         self._weights = dict(zip(layout.numbers, weights.tolist(), strict=True))
 
     def find(
         self, answers: Answers, meter: GradientCounter, problem: Problem, k: int, seed: int, settings: Mapping[str, Any]
     ) -> NDArray[np.int32]:
-        """Return the k states dice-ml settles on, as far as they are accepted."""
+        """Return the k states that dice-ml finds, as far as they are accepted."""
         self._draw = np.random.default_rng(seed)
         self.answers, self.meter, self.problem = answers, meter, problem
         self._set_bounds()
@@ -66,14 +68,14 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         return self._best_of(self._before, after)
 
     def _best_of(self, before: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return accepted states: as made sparser, or as they were where that is not known to be accepted."""
+        """Return accepted states: the sparser one of each pair, or the original if only that is known as accepted."""
         known = self.answers.known
         fine = np.array([known.get(state.tobytes(), 0.0) >= 0.5 for state in after], np.bool_)
         both = np.where(fine[:, None], after, before)
         return both[[known.get(state.tobytes(), 0.0) >= 0.5 for state in both]]
 
     def _set_bounds(self) -> None:
-        """Note how far each column of a relaxed row may go: a value that is not permitted gets no weight."""
+        """Set the bounds of each column of a relaxed row: a value that is not permitted gets no weight."""
         person, layout = self.answers.person, self.layout
         n = layout.n_numbers
         low, high = np.zeros(len(layout.columns)), np.zeros(len(layout.columns))
@@ -89,13 +91,13 @@ class Descent(DicePyTorch):  # type: ignore[misc]
     # What dice-ml calls before it begins
 
     def do_cf_initializations(self, total_CFs: int, algorithm: str, features_to_vary: Any) -> None:
-        """Make room for the counterfactuals: one block, of which dice-ml sees the rows."""
+        """Make room for the counterfactuals: one block, whose rows are dice-ml's counterfactuals."""
         self.total_random_inits, self.total_CFs = 0, total_CFs
         self.block = torch.zeros((total_CFs, len(self.layout.columns)), dtype=torch.float64, requires_grad=True)
         self.cfs = list(self.block.detach())
 
     def initialize_CFs(self, query_instance: Any, init_near_query_instance: bool = False) -> None:  # noqa: N802
-        """Begin anywhere, or near the person, each counterfactual a little further off: dice-ml's two ways."""
+        """Start at random points, or near the person, each counterfactual a little farther: dice-ml's two choices."""
         now = torch.tensor(query_instance)
         if init_near_query_instance:
             away = _STEP_APART * torch.arange(self.total_CFs, dtype=torch.float64)[:, None] + now
@@ -126,13 +128,13 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         return torch.det(kernel + _DIAGONAL * torch.eye(self.total_CFs, dtype=torch.float64))
 
     def compute_regularization_loss(self) -> Any:
-        """Return by how much the weights of categories miss a sum of 1, squared."""
+        """Return the squared differences of each category's sum of weights from 1."""
         return ((self.block[:, self.layout.n_numbers :] @ self._members - 1.0) ** 2).sum()
 
     # Rounding, answers, the end
 
     def round_off_cfs(self, assign: bool = False) -> Any:
-        """Put the counterfactuals on the person's grid; their answers are fetched in one pass."""
+        """Put the counterfactuals on the person's grid, and evaluate them in one pass."""
         person, block = self.answers.person, self.block.detach().numpy()
         n = self.layout.n_numbers
         values = np.empty((len(block), len(self.layout.names)))
@@ -152,7 +154,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         """Return the answer on a state, a row on the grid."""
         row = np.asarray(input_instance, dtype=np.float64)
         state = self._state_of.get(row.tobytes(), self.answers.person.start)  # the person as they are, at the start
-        return self.answers.told(state[None])
+        return self.answers.lookup(state[None])
 
     def predict_fn_for_sparsity(self, input_instance: pd.DataFrame) -> NDArray[np.float64]:
         """Return the answer on a row of dice-ml's tables."""
@@ -160,7 +162,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
             raise RowsSpentError("the time is up")
         states = self._states(input_instance)
         self._fetch(states)
-        return self.answers.told(states)
+        return self.answers.lookup(states)
 
     def stop_loop(self, itr: int, loss_diff: Any) -> bool:
         """Stop as dice-ml does, or when another step could take more rows than are left, or the time is up."""
@@ -169,14 +171,14 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         return bool(super().stop_loop(itr, loss_diff))
 
     def do_posthoc_sparsity_enhancement(self, table: pd.DataFrame, *rest: Any) -> Any:
-        """Make the set sparser as dice-ml does, as far as rows and time are left, and hand it back."""
+        """Make the set sparser as dice-ml does, as far as rows and time are left, and return it by `FinishedError`."""
         self._before = self._states(table)
-        with suppress(RowsSpentError):  # dice-ml changes the table in place: what it got to is in there
+        with suppress(RowsSpentError):  # dice-ml changes the table in place, as far as it gets
             super().do_posthoc_sparsity_enhancement(table, *rest)
         raise FinishedError(table)
 
     def _fetch(self, states: NDArray[np.int32]) -> None:
-        """Put those states through the model that are not known yet; every row counts."""
+        """Evaluate the states that are not known yet; every row counts."""
         unknown = self.answers.unknown(states)
         if len(unknown):
             rows = torch.tensor(relaxed(self.layout, self.answers.person.values(unknown)))
@@ -185,12 +187,12 @@ class Descent(DicePyTorch):  # type: ignore[misc]
             self.answers.note(unknown, p, p >= self.problem.threshold)
 
     def _parts(self, rows: Any) -> tuple[Any, Any]:
-        """Part relaxed rows into numbers on their own scale and weights."""
+        """Split relaxed rows into numbers on their own scale and weights."""
         n = self.layout.n_numbers
         return self._origin + rows[:, :n] * self._span, rows[:, n:]
 
     def _moved(self, p: Any) -> Any:
-        """Move the threshold to a half, as in `Answers`."""
+        """Move the threshold to 0.5, as in `Answers`."""
         if self.answers.shift == 0.0:
             return p
         return torch.sigmoid(torch.logit(p, eps=1e-12) - self.answers.shift)
@@ -200,7 +202,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
 
 
 class _BoundedAdam(torch.optim.Adam):
-    """Adam on the block, which leaves frozen columns alone and clamps the others: dice-ml's projection, in one go."""
+    """Adam that keeps frozen columns and clamps the others: dice-ml's projection, in one step."""
 
     def __init__(self, block: Any, learning_rate: float, varies: Any, low: Any, high: Any) -> None:
         super().__init__([block], lr=learning_rate)
@@ -213,8 +215,8 @@ class _BoundedAdam(torch.optim.Adam):
         self._block.data.clamp_(self._low, self._high)
 
 
-class _ModelDoor:
-    """What dice-ml takes for a torch model: a transformer of rows; the answers come another way."""
+class _TransformerOnly:
+    """What dice-ml takes for a torch model: it transforms rows; `Descent` evaluates them."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -223,10 +225,10 @@ class _ModelDoor:
         self.model_type = "classifier"
 
     def load_model(self) -> None:
-        """Do nothing: there is nothing to load."""
+        """Do nothing: no model is loaded."""
 
     def zero_grad(self) -> None:
-        """Do nothing: parameters gather no gradients."""
+        """Do nothing: parameters accumulate no gradients."""
 
     def feed_data_params(self, data: Any) -> None:
         """Do nothing: the layout is known."""

@@ -1,9 +1,7 @@
-"""dice-ml's random, genetic and k-d tree methods, with one person's answers for a model.
+"""dice-ml's explainers for the random, genetic and k-d tree methods. Imported late: it needs dice-ml.
 
-Imported late, because it needs dice-ml.
-
-What is overridden here is how dice-ml gets its rows and hands back its set, and what it would do slowly; the methods
-are its own.
+The methods are dice-ml's own. Overridden are how it gets its rows and answers, how it returns its set, and a few slow
+steps.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from leastways.baselines.dice_tables import OUTCOME, Layout, label
 
 
 class FinishedError(Exception):
-    """dice-ml has its set; what it would still do is wording."""
+    """Ends dice-ml once it has its set (`table`), before it words a report."""
 
     def __init__(self, table: pd.DataFrame | None) -> None:
         super().__init__("dice-ml is done")
@@ -32,7 +30,7 @@ class FinishedError(Exception):
 
 
 class TrainingData(PublicData):  # type: ignore[misc]
-    """dice-ml's view of the training rows; what it works out from them for every person is kept."""
+    """dice-ml's view of the training rows; statistics that it would compute for every person are kept."""
 
     def __init__(self, layout: Layout, rows: NDArray[np.float64]) -> None:
         table = layout.frame(np.concatenate([rows, layout.covering()])).assign(**{OUTCOME: 0})
@@ -72,7 +70,7 @@ class TrainingData(PublicData):  # type: ignore[misc]
 
 
 class AnsweringModel(BaseModel):  # type: ignore[misc]
-    """The model as dice-ml asks it: rows of its tables in, probabilities of both classes out."""
+    """A model as dice-ml calls it: rows of its tables in, probabilities of both classes out."""
 
     def __init__(self, probability: Any) -> None:
         super().__init__(model=None, backend="sklearn")
@@ -80,16 +78,16 @@ class AnsweringModel(BaseModel):  # type: ignore[misc]
         self.probability = probability
 
     def get_output(self, input_instance: Any, model_score: bool = True) -> Any:
-        """Return [P(0), P(1)] of each row, or the likelier class."""
+        """Return [P(0), P(1)] of each row, or the more probable class."""
         positive = self.probability(input_instance)
         return np.column_stack([1.0 - positive, positive]) if model_score else (positive >= 0.5).astype(int)
 
 
 class _Ending:
-    """Stops dice-ml where it has its set: before it words a report, part of which it prints."""
+    """Ends dice-ml when it has its set: before it words a report, part of which it prints."""
 
     def decode_to_original_labels(self, person: Any, table: Any, sparse: Any) -> Any:
-        """Hand the set back, as made sparser afterwards where that was done."""
+        """Return the set by `FinishedError`; the sparser one, if dice-ml made one."""
         raise FinishedError(table if sparse is None else sparse)
 
 
@@ -98,7 +96,7 @@ class RandomExplainer(_Ending, DiceRandom):  # type: ignore[misc]
 
 
 class _Candidates:
-    """A k-d tree of the rows a person is given, in place of the whole training set."""
+    """A k-d tree of a person's candidates in place of the whole training set."""
 
     layout: Layout
     candidates: NDArray[np.float64]  # [R, F]
@@ -119,7 +117,7 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
     """dice-ml's genetic method."""
 
     def label_decode(self, labelled_input: Any) -> pd.DataFrame:
-        """Turn rows of codes into a table; dice-ml's own looks every cell up by itself."""
+        """Return rows of codes as a table; dice-ml's own method looks up each cell separately."""
         rows = np.atleast_2d(np.asarray(labelled_input, dtype=np.float64))
         numbers, names = self.layout.n_numbers, self.layout.names
         columns: dict[str, Any] = {name: rows[:, k] for k, name in enumerate(names[:numbers])}
@@ -128,13 +126,13 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
         return pd.DataFrame(columns, columns=pd.Index(names))
 
     def compute_proximity_loss(self, x_hat_unnormalized: Any, query_instance_normalized: Any) -> Any:
-        """Return dice-ml's distance, which is of numbers alone; without any, 0."""
+        """Return dice-ml's distance, which is of numbers alone: 0 if there are none."""
         if not self.layout.n_numbers:
             return np.zeros(len(x_hat_unnormalized))
         return super().compute_proximity_loss(x_hat_unnormalized, query_instance_normalized)
 
     def compute_loss(self, cfs: Any, desired_range: Any, desired_class: Any) -> Any:
-        """Return dice-ml's loss; a generation of one row is the end, for dice-ml finds no half of it to be parents."""
+        """Return dice-ml's loss; end at a generation of one row, from which dice-ml cannot choose half as parents."""
         if len(cfs) < 2:
             raise FinishedError(self.label_decode(cfs))
         return super().compute_loss(cfs, desired_range, desired_class)
@@ -142,7 +140,7 @@ class GeneticExplainer(_Ending, _Candidates, DiceGenetic):  # type: ignore[misc]
     def do_random_init(
         self, num_inits: int, features_to_vary: Any, query_instance: Any, desired_class: Any, desired_range: Any
     ) -> NDArray[np.float64]:
-        """Draw rows until enough are accepted, as dice-ml does, but all that are missing at a time."""
+        """Draw rows until enough are accepted, as dice-ml does, but all missing ones at once."""
         draw = np.random.default_rng(random.getrandbits(64))
         found = [np.empty((0, len(self.layout.names)))]
         missing = num_inits
@@ -167,7 +165,7 @@ def _refused(table: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def make_explainer(method: str, layout: Layout, rows: NDArray[np.float64]) -> Any:
-    """Make dice-ml's explainer once; a shallow copy of it, with a model of its own, serves each person."""
+    """Return dice-ml's explainer, made once; each person gets a shallow copy with a model of their own."""
     explainer = EXPLAINERS[method](TrainingData(layout, rows), AnsweringModel(_refused))
     explainer.layout = layout
     return explainer

@@ -1,8 +1,8 @@
-"""Between a person's grid and the tables of dice-ml.
+"""A person's states and answers, translated to and from dice-ml's tables.
 
-dice-ml knows numbers and categories (ordinal ones included), and reads both by the names of columns and the text of
-values. So it gets names and labels of our own making, whatever the user's are called: numbers first, as ``n0000``,
-then categories, as ``c0000``, whose values are the codes as text.
+dice-ml knows numbers and categories (ordinal ones included), and identifies both by column names and by values as text.
+So it gets generated names and labels, whatever the user's are: numbers first, as ``n0000``, then categories, as
+``c0000``, whose values are their codes as text.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from leastways.schema.encoding import levels_now
 from leastways.search import Problem
 
 OUTCOME = "outcome"
-MOST_STEPS = 200  # by which dice-ml may move one number of an option back towards the person
-_STEPS = 100  # steps of dice-ml's rounding that a real number's range has, at least; fewer than ten times as many
+MOST_STEPS = 200  # steps by which dice-ml may move one number of an option back towards the person
+_STEPS = 100  # least number of steps of dice-ml's rounding in a real number's range; there are under ten times as many
 _LARGEST = 2**31 - 1  # dice-ml keeps whole numbers in 32 bits
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which of our features stands where in dice-ml's tables."""
+    """Positions of our features in dice-ml's tables."""
 
-    order: NDArray[np.int64]  # [F] our feature at each of dice-ml's places
+    order: NDArray[np.int64]  # [F] our feature at each of dice-ml's positions
     n_numbers: int
     whole: NDArray[np.bool_]  # [n_numbers] whether dice-ml takes it for a whole number
     low: NDArray[np.float64]  # [n_numbers] ends of the grids
@@ -40,7 +40,7 @@ class Layout:
 
     @classmethod
     def of(cls, schema: Schema) -> Layout:
-        """Put the numbers first: dice-ml looks decimals up by a number's place among the features."""
+        """Return the layout of a schema, numbers first: dice-ml looks up decimals by a number's position."""
         features = schema.features
         numbers = [f for f, feature in enumerate(features) if feature.numeric]
         categories = [f for f, feature in enumerate(features) if not feature.numeric]
@@ -62,7 +62,7 @@ class Layout:
 
     @cached_property
     def categories(self) -> list[str]:
-        """dice-ml's names of the categories, all of one length: it finds columns by how their names begin."""
+        """dice-ml's names of the categories, all of one length: it finds columns by the beginning of their names."""
         return [f"c{k:04d}" for k in range(len(self.sizes))]
 
     @cached_property
@@ -72,13 +72,13 @@ class Layout:
 
     @cached_property
     def columns(self) -> list[str]:
-        """The columns of dice-ml's relaxed rows: the numbers from 0 to 1, then a weight for each category's value."""
+        """Columns of dice-ml's relaxed rows: numbers scaled to [0, 1], then a weight for each value of a category."""
         pairs = zip(self.categories, self.sizes, strict=True)
         return self.numbers + [f"{name}_{label(code)}" for name, size in pairs for code in range(size)]
 
     @cached_property
     def groups(self) -> list[slice]:
-        """Where each category's weights stand in a relaxed row."""
+        """Position of each category's weights in a relaxed row."""
         ends = self.n_numbers + np.cumsum(self.sizes)
         return [slice(int(end - size), int(end)) for end, size in zip(ends, self.sizes, strict=True)]
 
@@ -114,16 +114,16 @@ class Layout:
         return levels_now(schema.features, rows)[:, self.order]
 
     def covering(self) -> NDArray[np.float64]:
-        """Return a few rows in which every value of every category occurs, and both ends of every number."""
+        """Return a few rows with every value of every category, and both ends of every number."""
         n = int(max(2, self.sizes.max(initial=0)))
         ends = np.where(np.arange(n)[:, None] % 2 == 0, self.low, self.high)
         return np.concatenate([ends, np.arange(n)[:, None] % self.sizes], axis=1)
 
 
 class Person:
-    """One person's grid as dice-ml sees it: what they may vary, and how its rows become states.
+    """One person's grid for dice-ml: the permitted values, and the states that its rows stand for.
 
-    It knows no missing values; as theirs stay, it sees the first of the grid instead.
+    dice-ml knows no missing values. As they never change, it gets the first value of the grid instead.
     """
 
     def __init__(self, layout: Layout, problem: Problem, place: int) -> None:
@@ -131,7 +131,7 @@ class Person:
         self.layout = layout
         self.start: NDArray[np.int32] = t.start[place]
         self._place, self._tables, self._rules = place, t, problem.samples.rules
-        self.codes: list[NDArray[np.int64]] = []  # permitted, own included, by dice-ml's place
+        self.codes: list[NDArray[np.int64]] = []  # permitted ones, present included, in dice-ml's order
         self.levels: list[NDArray[np.float64]] = []  # the values these codes stand for
         for f in layout.order:
             slots = slice(t.offsets[f], t.offsets[f] + t.used[place, f])
@@ -173,16 +173,16 @@ class Person:
         return out
 
     def values(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return states [R, F] as rows of dice-ml's; of numbers only permitted codes can be told."""
+        """Return states [R, F] as rows of dice-ml's; codes of numbers must be permitted."""
         out = np.empty(states.shape)
         for k, f in enumerate(self.layout.order):
             codes = states[:, f]
-            told = k < self.layout.n_numbers or len(self.codes[k]) == 1
-            out[:, k] = self.levels[k][np.searchsorted(self.codes[k], codes)] if told else codes
+            by_code = k < self.layout.n_numbers or len(self.codes[k]) == 1
+            out[:, k] = self.levels[k][np.searchsorted(self.codes[k], codes)] if by_code else codes
         return out
 
     def permits(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say which states are within the person's directions and the rules."""
+        """Say which states [R, F] are permitted to the person, [R]."""
         t, out = self._tables, np.empty(len(states), np.bool_)
         p, within = self._place, np.empty(len(states), np.bool_)
         permitted_states(self._rules, t.allowed[p], t.offsets, p, self.start, states, within, out)
@@ -190,60 +190,60 @@ class Person:
 
 
 def label(code: int) -> str:
-    """Return dice-ml's name for a category's value; in the order of the codes when sorted as text."""
+    """Return dice-ml's name for a category's value; names sort as the codes do."""
     return f"{code:06d}"
 
 
 def weights_of(values: NDArray[np.float64], n_numbers: int) -> NDArray[np.float64]:
     """Return dice-ml's weights of the numbers: 1 / median absolute deviation; 1 where that is 0.
 
-    values [R, F] are training rows, numbers first, scaled as the distance they go into. dice-ml rounds the weights to
-    two decimals, by which every number with a deviation above 200 gets none, and a sum of 0 is divided by.
+    values [R, F] are training rows, numbers first, scaled as in the distance. dice-ml itself rounds the weights to two
+    decimals: a number with a deviation above 200 then has weight 0, and if all have, it divides by a sum of 0.
     """
     numbers = values[:, :n_numbers]
     deviation = np.median(np.abs(numbers - np.median(numbers, axis=0)), axis=0)
     return np.asarray(1.0 / np.where(deviation > 0.0, deviation, 1.0))
 
 
-_NO = np.nextafter(0.5, 0.0)  # dice-ml takes a half for a yes
+_REJECTED = np.nextafter(0.5, 0.0)  # dice-ml counts 0.5 as accepted
 
 
 class Answers:
-    """Answers on a person's states. Each is asked for once, and a state that may not be offered never.
+    """Answers on a person's states. Each is queried once, and a state that is not permitted never.
 
-    dice-ml takes class 1 for likely from 0.5 on, in several places, so it is given the probability with the threshold
-    moved there, by a shift of the log-odds; with a threshold of 0.5 that is the probability itself.
+    dice-ml has 0.5 as its threshold in several places. So it gets probabilities with the threshold moved there by a
+    shift of the log-odds; with a threshold of 0.5 they are the model's own.
     """
 
     def __init__(self, person: Person, present: float, threshold: float) -> None:
         self.person = person
         self.shift = log_odds(np.array([threshold]))[0]
-        self.known: dict[bytes, float] = {}  # as dice-ml is told
-        self.accepted: dict[bytes, float] = {}  # probability of those that may be offered, in the order of asking
+        self.known: dict[bytes, float] = {}  # probability that dice-ml gets, by state
+        self.accepted: dict[bytes, float] = {}  # the model's probability of accepted states, in the order of queries
         self.note(person.start[None], np.array([present]), np.array([False]))
 
     def note(self, states: NDArray[np.int32], probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep answers to states [R, F]."""
-        told = shifted(probability, accepted, self.shift)
-        for state, q, p, yes in zip(states, told.tolist(), probability.tolist(), accepted, strict=True):
+        moved = shifted(probability, accepted, self.shift)
+        for state, q, p, accept in zip(states, moved.tolist(), probability.tolist(), accepted, strict=True):
             self.known[state.tobytes()] = q
-            if yes:
+            if accept:
                 self.accepted[state.tobytes()] = p
 
     def unknown(self, states: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of the states that have to be asked, each once; what is not permitted is known to be a no."""
+        """Return the states that have to be evaluated, each once; those that are not permitted count as rejected."""
         states = np.unique(states, axis=0)
         new = states[[state.tobytes() not in self.known for state in states]]
         permitted = self.person.permits(new)
         self.known.update((state.tobytes(), 0.0) for state in new[~permitted])
         return new[permitted]
 
-    def told(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return what dice-ml is told of states that are known."""
+    def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the probabilities that dice-ml gets for known states."""
         return np.array([self.known[state.tobytes()] for state in states])
 
-    def offered(self, states: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of the states that may be offered, each once, in their order."""
+    def accepted_among(self, states: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the accepted ones of some states, each once, in their order."""
         keys = dict.fromkeys(state.tobytes() for state in states)
         return self._states([key for key in keys if key in self.accepted])
 
@@ -256,7 +256,7 @@ class Answers:
         return states[np.argsort(distance, kind="stable")[:n]]
 
     def probability(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the model's answers on accepted states."""
+        """Return the model's probabilities of accepted states."""
         return np.array([self.accepted[state.tobytes()] for state in states])
 
     def _states(self, keys: list[bytes]) -> NDArray[np.int32]:
@@ -270,6 +270,6 @@ def log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def shifted(probability: NDArray[np.float64], accepted: NDArray[np.bool_], shift: float) -> NDArray[np.float64]:
-    """Return probabilities with the threshold moved to a half; rounding never changes which side one is on."""
+    """Return probabilities with the threshold moved to 0.5; rounding does not change which are accepted."""
     moved = probability if shift == 0.0 else 1.0 / (1.0 + np.exp(shift - log_odds(probability)))
-    return np.where(accepted, np.maximum(moved, 0.5), np.minimum(moved, _NO))
+    return np.where(accepted, np.maximum(moved, 0.5), np.minimum(moved, _REJECTED))

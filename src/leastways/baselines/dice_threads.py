@@ -1,6 +1,8 @@
-"""A routine that calls the model by itself, made to wait: it runs in a thread, and stops at every question.
+"""dice-ml's random, genetic and k-d tree methods for one person, as runs that wait for answers.
 
-At any time either the caller runs or the routine, never both; the thread is there for its stack alone.
+dice-ml calls the model itself, so each run is a routine in a thread, which stops at every question until the budget
+loop has the answer. At any time either the caller or one routine runs, never both: a thread serves only to keep a
+routine's stack.
 """
 
 from __future__ import annotations
@@ -21,20 +23,26 @@ from numpy.typing import NDArray
 from leastways.baselines.dice_tables import MOST_STEPS, Answers, Layout, Person
 from leastways.search import Problem
 
-# The global random streams, and the filters of warnings, are everybody's: other threads wait until they are put back.
-# The routine's own thread never takes it; whoever waits for the routine holds it.
+# The global random streams and the filters of warnings belong to the whole process: other threads wait until they are
+# restored. The caller holds the lock while a routine runs; the routine's own thread never takes it.
 _ONE_AT_A_TIME = threading.RLock()
+
+States = NDArray[np.int32]  # [R, F]
+
+_FREE = 20  # rows that dice-ml may look up for each row it may query; beyond that it is taken to make no progress
+_CANDIDATES = {"genetic": 0.25, "kdtree": 0.8}  # share of the allowance for training rows
+_ROUNDS = 4  # least number of rounds of random sampling that the allowance should suffice for
 
 Question = TypeVar("Question")
 Result = TypeVar("Result")
 
 
 class StoppedError(BaseException):
-    """Raised within the routine at a question that will not be answered; no handler of errors holds it up."""
+    """Raised in a routine at a question that gets no answer; `except Exception` does not catch it."""
 
 
 class OwnStreams:
-    """Global random streams of Python and numpy, by a seed, for code that draws from nothing else."""
+    """States of the global random streams of Python and numpy, by a seed, for code that draws from them."""
 
     def __init__(self, seed: int) -> None:
         self._states: tuple[Any, Any] = (
@@ -44,7 +52,7 @@ class OwnStreams:
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Let a block draw from these, on from where the last one ended; the caller's are put back."""
+        """Put these states in place for a block, continuing the last block's; restore the caller's afterwards."""
         with _ONE_AT_A_TIME:
             ours = _states()
             _set_states(self._states)
@@ -64,12 +72,12 @@ def _set_states(states: tuple[Any, Any]) -> None:
     np.random.set_state(states[1])  # noqa: NPY002
 
 
-class Talk(Generic[Question, Result]):
-    """One run of a routine ``work(ask)``, which calls ``ask(question)`` and gets its answer by being gone on with.
+class Routine(Generic[Question, Result]):
+    """Runs ``work(ask)`` in a thread that stops at every ``ask(question)`` until the caller resumes it.
 
     `question` is what it waits for, None before the start and after the end. `result` is what it returned, None if it
-    was stopped. An error it raises is raised in whoever starts it or goes on with it. The routine may draw from the
-    global random streams of Python and numpy: it has states of its own, by `seed`, and the caller's are left alone.
+    was stopped. An error of the routine is raised by `start` or `resume`. The routine may draw from the global random
+    streams of Python and numpy: it has states of its own, by `seed`, and the caller's do not change.
     """
 
     def __init__(self, work: Callable[[Callable[[Question], None]], Result], seed: int) -> None:
@@ -84,21 +92,21 @@ class Talk(Generic[Question, Result]):
         self._thread = threading.Thread(target=self._run, name="leastways-dice", daemon=True)
 
     def start(self) -> None:
-        """Run to the first question, or the end."""
+        """Run to the first question, or to the end."""
         with self._streams.in_force(), quiet():
             self._thread.start()
             self._our_turn.acquire()
         self._look()
 
-    def go_on(self) -> None:
-        """Run from an answered question to the next, or the end."""
+    def resume(self) -> None:
+        """Run from an answered question to the next, or to the end."""
         with self._streams.in_force(), quiet():
             self._its_turn.release()
             self._our_turn.acquire()
         self._look()
 
     def stop(self) -> None:
-        """End the routine where it waits; its thread is gone afterwards."""
+        """End the routine at its question, and its thread."""
         self._stop = True
         if self._thread.ident is not None:
             self._its_turn.release()
@@ -134,22 +142,15 @@ class Talk(Generic[Question, Result]):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let go the warnings that dice-ml's own use of pandas gives, and no others."""
+    """Hide the warnings caused by dice-ml's own use of pandas, and no others."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The inplace keyword in DataFrame", DeprecationWarning)
         yield
 
 
-States = NDArray[np.int32]  # [R, F]
-
-_FREE = 20  # rows dice-ml may look at for each it may ask, before it is taken to go round in circles
-_CANDIDATES = {"genetic": 0.25, "kdtree": 0.8}  # share of the allowance that training rows may take
-_ROUNDS = 4  # rounds of dice-ml's random sampling that the allowance should last for, at least
-
-
 @dataclass(frozen=True)
 class Prepared:
-    """What all people share: dice-ml's explainer, the training rows in its order, and the settings."""
+    """dice-ml's explainer, the training rows in its order, and the settings: what all people share."""
 
     method: str
     layout: Layout
@@ -159,7 +160,7 @@ class Prepared:
     settings: Mapping[str, float]
 
     def keywords(self, left: int) -> dict[str, Any]:
-        """Return the settings as this method of dice-ml takes them, for so many rows."""
+        """Return the settings as keywords of this method of dice-ml, given the rows left."""
         own = dict(self.settings)
         if self.method == "random":
             return {"sample_size": int(max(1, min(own["sample_size"], left // _ROUNDS))), "limit_steps_ls": MOST_STEPS}
@@ -174,10 +175,9 @@ class Prepared:
         }
 
     def candidates(self, person: Person, left: int) -> NDArray[np.float64]:
-        """Return the training rows for the tree [R, F]: those the person may move to, the nearest first.
+        """Return the training rows for dice-ml's tree, [R, F]: those permitted to the person, the nearest first.
 
-        dice-ml has the whole training set predicted for every person. Rows that may not be offered are left out, and
-        the nearest, by the distance of its tree, come first, as far as the allowance goes.
+        There are as many as their share of the allowance; distances are those of the tree.
         """
         share = _CANDIDATES.get(self.method)
         if share is None:
@@ -195,42 +195,42 @@ class Prepared:
         return values[np.argsort(distance, kind="stable")[: int(share * left)]]
 
 
-class OnePerson:
-    """A run of dice-ml, which waits whenever it wants states judged."""
+class PersonRun:
+    """A run of dice-ml for one person, which waits whenever states have to be evaluated."""
 
-    def __init__(self, prepared: Prepared, problem: Problem, place: int) -> None:
-        self.person = Person(prepared.layout, problem, place)
-        self.answers = Answers(self.person, float(problem.present[place]), problem.threshold)
+    def __init__(self, prepared: Prepared, problem: Problem, p: int) -> None:
+        self.person = Person(prepared.layout, problem, p)
+        self.answers = Answers(self.person, float(problem.present[p]), problem.threshold)
         self.out_of_time = False
         self.error: str | None = None  # what dice-ml raised
         self._prepared, self._problem = prepared, problem
         self._left, self._free = 0, 0
-        self.talk: Talk[States, States] = Talk(self._work, int(problem.keys[place]))
+        self.routine: Routine[States, States] = Routine(self._work, int(problem.keys[p]))
 
     @property
-    def wants(self) -> States | None:
-        """The states it waits for; None when it has ended."""
-        return self.talk.question
+    def pending(self) -> States | None:
+        """States whose evaluation it waits for; None when it has ended."""
+        return self.routine.question
 
     def start(self, left: int) -> None:
-        """Begin, with so many rows to ask."""
+        """Begin, with `left` rows to query."""
         self._left, self._free = left, _FREE * left + 1000
         if self.person.varies and left:
-            self.talk.start()
+            self.routine.start()
         else:
-            self.talk.stop()
+            self.routine.stop()
 
     def tell(self, states: States, probability: NDArray[np.float64], accepted: NDArray[np.bool_], left: int) -> None:
-        """Take answers, and go on to the next question; without rows left there is none."""
+        """Take answers, and continue to the next question; end if no rows are left."""
         self.answers.note(states, probability, accepted)
-        self.talk.go_on()
+        self.routine.resume()
         if not left:
-            self.talk.stop()
+            self.routine.stop()
 
     def options(self) -> States:
-        """Return dice-ml's own set if it came to one, else the nearest of all states that were accepted."""
-        if self.talk.result is not None:
-            own = self.answers.offered(self.talk.result)
+        """Return dice-ml's own set if it found one, else the accepted states nearest to the person."""
+        if self.routine.result is not None:
+            own = self.answers.accepted_among(self.routine.result)
             if len(own):
                 return own[: self._problem.n_options]
         return self.answers.nearest(self._problem.n_options, self._prepared.weights)
@@ -256,12 +256,12 @@ class OnePerson:
         except FinishedError as done:
             if done.table is not None and len(done.table):
                 return person.states(layout.values(done.table))
-        except Exception as error:  # dice-ml's, on this person's rows: told as their reason, the others go on
+        except Exception as error:  # dice-ml's, on this person's rows: it becomes their reason, and the others continue
             self.error = f"{type(error).__name__}: {error}"
         return np.empty((0, len(person.start)), np.int32)
 
     def _probability(self, table: pd.DataFrame, ask: Callable[[States], None]) -> NDArray[np.float64]:
-        """Answer dice-ml: by what is known, else by asking; in its thread."""
+        """Return what dice-ml gets for a table, after the evaluation of unknown states; in its thread."""
         if self._problem.out_of_time():
             self.out_of_time = True
             raise StoppedError
@@ -272,6 +272,6 @@ class OnePerson:
         unknown = self.answers.unknown(states)
         if len(unknown):
             ask(unknown)
-            if len(self.answers.unknown(unknown)):  # the allowance was for a part of them
+            if len(self.answers.unknown(unknown)):  # the allowance sufficed for a part of them
                 raise StoppedError
-        return self.answers.told(states)
+        return self.answers.lookup(states)
