@@ -64,7 +64,7 @@ class WholeRun:
             for p in range(problem.n_people)
             for run in range(method.runs)
         ]
-        self.shape = problem.samples.tables.start.shape
+        self.shape = problem.samples.tables.space.start.shape
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Let every walk propose; runs of one person take turns with what is left."""
@@ -108,7 +108,7 @@ class _Walk:
         self.p, self.method, self.draw = p, method, draw
         self.size: int = problem.n_options
         self.n_samples: int = problem.samples.n_samples
-        self.start = self.tables.start[p]
+        self.start = self.tables.space.start[p]
         self.proposed: list[NDArray[np.int32]] = []
         self.score = -np.inf
         self.barren = 0  # rounds so far, while nothing was accepted
@@ -117,7 +117,7 @@ class _Walk:
         codes = base.copy()
         least = 2 if self.method.exactly_two else 1
         for f in self.draw.choice(len(base), self.draw.integers(least, most + 1), replace=False):
-            values = self.tables.used[self.p, f]
+            values = self.tables.space.used[self.p, f]
             if values > 1:
                 other = self.draw.integers(values - 1)
                 codes[f] = other + (other >= base[f])
@@ -128,7 +128,7 @@ class _Walk:
 
     def costs(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         t = self.tables
-        if not t.allowed[self.p, t.offsets[:-1] + codes].all():
+        if not t.space.allowed[self.p, t.space.offsets[:-1] + codes].all():
             return np.full(self.n_samples, _INFINITE)
         out: NDArray[np.float64] = self.problem.costs(self.p, codes)
         out[out >= self.problem.unserved] = _INFINITE
@@ -220,7 +220,7 @@ class _SetWalk(_Walk):
 
     def propose(self, most: int) -> list[NDArray[np.int32]]:
         if self.method.objective == "random":
-            return [self.draw.integers(0, self.tables.used[self.p]).astype(np.int32) for _ in range(most)]
+            return [self.draw.integers(0, self.tables.space.used[self.p]).astype(np.int32) for _ in range(most)]
         if not self.best:
             return [self.perturbed(self.start, self.widening()) for _ in range(most)]
         return [self.perturbed(self.best[c % len(self.best)][0], 2) for c in range(most)]
@@ -252,10 +252,10 @@ class _SetWalk(_Walk):
         return (measure + valid) / 2
 
     def distance(self, a: NDArray[np.int32], b: NDArray[np.int32]) -> float:
-        t, places = self.tables, self.tables.offsets[:-1]
-        steps = np.abs(t.levels[self.p, places + a] - t.levels[self.p, places + b])
-        numeric = t.span > 0
-        apart: NDArray[np.float64] = np.where(numeric, steps / np.where(numeric, t.span, 1.0), a != b)
+        t, places = self.tables, self.tables.space.offsets[:-1]
+        steps = np.abs(t.space.levels[self.p, places + a] - t.space.levels[self.p, places + b])
+        numeric = t.space.span > 0
+        apart: NDArray[np.float64] = np.where(numeric, steps / np.where(numeric, t.space.span, 1.0), a != b)
         return float(np.mean(apart))
 
     def members(self) -> list[tuple[NDArray[np.int32], float]]:

@@ -104,13 +104,13 @@ def make_problem(
 
 def check_options(world: World, problem: Problem, chosen: Chosen) -> None:
     """Options are distinct, not too many, permitted, within the rules, and accepted as likely as is said."""
-    t, rules = problem.samples.tables, problem.samples.rules
+    t = problem.samples.tables
     for p in range(problem.n_people):
         options = chosen.codes[p, : chosen.n[p]]
         assert len(np.unique(options, axis=0)) == len(options) <= problem.n_options
         for codes in options:
-            assert t.allowed[p, t.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
-            assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
+            assert t.space.allowed[p, t.space.offsets[:-1] + codes].all(), "fixed feature, direction or range broken"
+            assert reference.meets_rules(t.space, p, codes.tolist())
         again = world.probability(world.schema.decode(options, problem.people, np.full(len(options), p)))
         assert (again >= 0.5).all()
         np.testing.assert_allclose(again, chosen.probability[p, : len(options)], atol=1e-6)

@@ -23,12 +23,14 @@ class Axis(NamedTuple):
 def axes_of(t: Tables, p: int) -> list[Axis]:
     """Return each feature's axis: in an ordered one the codes above the present outwards, then those below."""
     axes = []
-    for f, own in enumerate(t.start[p]):
-        codes = np.flatnonzero(t.allowed[p, t.offsets[f] : t.offsets[f] + t.used[p, f]])
+    for f, own in enumerate(t.space.start[p]):
+        codes = np.flatnonzero(t.space.allowed[p, t.space.offsets[f] : t.space.offsets[f] + t.space.used[p, f]])
         above, below = codes[codes > own], codes[codes < own][::-1]
         before = np.arange(-1, len(above) + len(below))
         before[[0, *([1] if len(above) else []), *([1 + len(above)] if len(below) else [])]] = 0
-        axes.append(Axis(np.concatenate([[own], above, below]), before if t.ordered[f] else np.zeros_like(before)))
+        axes.append(
+            Axis(np.concatenate([[own], above, below]), before if t.space.ordered[f] else np.zeros_like(before))
+        )
     return axes
 
 
@@ -72,7 +74,7 @@ def minimal_states(ask: Callable[[NDArray[np.int32]], NDArray[np.bool_]], axes: 
 
 def served(t: Tables, p: int, states: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return which cost functions each state serves below 1: [states, samples]."""
-    out = np.empty((len(states), t.alpha.shape[1]), np.bool_)
+    out = np.empty((len(states), t.draws.alpha.shape[1]), np.bool_)
     costs = np.empty((_BLOCK, out.shape[1]))
     for first in range(0, len(states), _BLOCK):
         block = states[first : first + _BLOCK]

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leastways import audit, batch, datasets, evaluation, report, study, testing
     from leastways.baselines import ActionableRecourse, Dice, Face
     from leastways.costs import CostDistribution, Preferences
     from leastways.errors import (

@@ -37,7 +37,7 @@ def lean(function: Kernel) -> Kernel:
 
 def wrapping(function: Kernel) -> Kernel:
     """Compile a lean kernel whose unsigned sums and products wrap around; interpreted, they do so without a warning."""
-    return np.errstate(over="ignore")(function) if config.DISABLE_JIT else lean(function)
+    return np.errstate(over="ignore")(function) if getattr(config, "DISABLE_JIT", 0) else lean(function)
 
 
 _UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}

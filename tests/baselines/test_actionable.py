@@ -95,18 +95,18 @@ def test_the_first_option_is_the_cheapest_of_all_states(seed: int, threshold: fl
     t = samples.tables
     shift = PercentileShift.fit(schema, schema.encode(frame), "mid").of(t)
     for p, label in enumerate(people.index):
-        allowed = [np.flatnonzero(t.allowed[p, t.offsets[f] : t.offsets[f + 1]]) for f in range(5)]
+        allowed = [np.flatnonzero(t.space.allowed[p, t.space.offsets[f] : t.space.offsets[f + 1]]) for f in range(5)]
         states = np.array(list(product(*allowed)), dtype=np.int32)
-        kept = [meets_rules(samples.rules, t.offsets, p, t.start[p], codes) for codes in states]
+        kept = [meets_rules(t.space, p, codes) for codes in states]
         states = states[kept]
         yes = model.predict_proba(schema.decode(states, encoded, np.full(len(states), p)))[:, 1] >= threshold
-        costs = shift[p, t.offsets[:-1] + states].sum(axis=1)
+        costs = shift[p, t.space.offsets[:-1] + states].sum(axis=1)
         mine = plans.options[plans.options["person"] == label]
         if not yes.any():
             assert mine.empty
             continue
         codes = schema.encode_options(mine, encoded, np.full(len(mine), p))
-        found = shift[p, t.offsets[:-1] + codes].sum(axis=1)
+        found = shift[p, t.space.offsets[:-1] + codes].sum(axis=1)
         assert found.min() == pytest.approx(costs[yes].min(), abs=1e-4)  # ties are broken at 2e-5 a feature
         assert (mine["probability"] >= threshold).all()
 
@@ -150,13 +150,15 @@ def test_options_keep_to_the_budget_the_directions_and_the_rules(
     problem, people = make_problem(world, refused, budget=budget)
     background = Background(world.schema, world.schema.encode(world.frame), world, 0.5, seed)
     result = run_search(ActionableRecourse().prepare(background), problem, judge_of(world, people))
-    t, rules = problem.samples.tables, problem.samples.rules
+    t = problem.samples.tables
     assert (result.queries <= budget).all()
     for p in range(len(refused)):
         options = result.chosen.codes[p, : result.chosen.n[p]]
-        assert t.allowed[p, t.offsets[:-1] + options].all()
-        assert all(meets_rules(rules, t.offsets, p, t.start[p], codes) for codes in options)
-        assert len({tuple(codes != t.start[p]) for codes in options}) == len(options)  # another set of features each
+        assert t.space.allowed[p, t.space.offsets[:-1] + options].all()
+        assert all(meets_rules(t.space, p, codes) for codes in options)
+        assert len({tuple(codes != t.space.start[p]) for codes in options}) == len(
+            options
+        )  # another set of features each
 
 
 def test_a_model_that_is_not_linear() -> None:
@@ -342,8 +344,8 @@ def test_costs_never_fall_from_one_option_to_the_next() -> None:
     run = ready.start(Problem(samples, encoded, keys, 6, 50, present, 0.5))
     questions = run.ask(np.full(len(people), 50))
     t = samples.tables
-    costs = run.cost[questions.people[:, None], t.offsets[:-1] + questions.codes]
-    total = np.where(questions.codes != t.start[questions.people], costs, 0.0).sum(axis=1)
+    costs = run.cost[questions.people[:, None], t.space.offsets[:-1] + questions.codes]
+    total = np.where(questions.codes != t.space.start[questions.people], costs, 0.0).sum(axis=1)
     same = questions.people[1:] == questions.people[:-1]
     assert same.any()
     assert (np.diff(total)[same] >= -1e-6).all()

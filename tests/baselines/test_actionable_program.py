@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leastways.baselines.integer_program import Found, Person, Program
 from leastways.feasibility.kernels import RuleTables, meets_rules
+from tests.support.small_searches import space_without_rules
 from tests.worlds import seeds
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ def random_person(draw: np.random.Generator, rules: bool) -> tuple[Person, Float
     V = int(offsets[-1])
     start = (draw.random(F) * sizes).astype(np.int32)
     K, L = (int(draw.integers(0, 3)), int(draw.integers(0, 2))) if rules else (0, 0)
+    space = space_without_rules(start[None], offsets)
     tables = RuleTables(
         literal=draw.random((K, F)) < 0.6,
         meets=draw.random((1, K, V)) < 0.5,
@@ -31,7 +33,6 @@ def random_person(draw: np.random.Generator, rules: bool) -> tuple[Person, Float
         link_requires=draw.integers(0, F, L),
         link_by=draw.choice([-1.0, 1.0, 2.0], L),
         link_at_least=draw.choice([-1.0, 0.5, 1.0], L),
-        levels=np.concatenate([np.arange(n, dtype=float) for n in sizes])[None],
         max_changes=int(draw.integers(1, F + 1)) if rules else F,
     )
     allowed = draw.random(V) < 0.8
@@ -39,24 +40,24 @@ def random_person(draw: np.random.Generator, rules: bool) -> tuple[Person, Float
     cost, gain = draw.gamma(1.0, 1.0, V) + 1e-4, draw.normal(0.3, 1.0, V)
     own = offsets[:-1] + start
     cost[own], gain[own] = 0.0, 0.0
-    return Person(0, start, offsets, allowed, tables), cost, gain, float(draw.uniform(0.1, 2.5))
+    return Person(0, space._replace(allowed=allowed[None], rules=tables)), cost, gain, float(draw.uniform(0.1, 2.5))
 
 
 def by_enumeration(person: Person, cost: Floats, gain: Floats, need: float) -> dict[tuple[int, ...], float]:
     """Return the least cost of every set of features that can do it, as the published method understands it."""
-    rules, F = person.rules, len(person.start)
+    rules, F = person.space.rules, len(person.start)
     spoken_of = {*np.flatnonzero(rules.literal.any(axis=0)), *rules.link_feature, *rules.link_requires}
     choices = []
     for f in range(F):
-        slots = range(person.offsets[f], person.offsets[f + 1])
-        helps = [v - person.offsets[f] for v in slots if person.allowed[v] and (f in spoken_of or gain[v] > 0)]
+        slots = range(person.space.offsets[f], person.space.offsets[f + 1])
+        helps = [v - person.space.offsets[f] for v in slots if person.allowed[v] and (f in spoken_of or gain[v] > 0)]
         choices.append(sorted({int(person.start[f]), *helps}))
     best: dict[tuple[int, ...], float] = {}
     for state in product(*choices):
         codes = np.array(state, dtype=np.int32)
-        slots_of = person.offsets[:-1] + codes
+        slots_of = person.space.offsets[:-1] + codes
         changed = tuple(int(f) for f in np.flatnonzero(codes != person.start))
-        if not changed or gain[slots_of].sum() < need or not meets_rules(rules, person.offsets, 0, person.start, codes):
+        if not changed or gain[slots_of].sum() < need or not meets_rules(person.space, 0, codes):
             continue
         best[changed] = min(best.get(changed, np.inf), float(cost[slots_of].sum()))
     return best
@@ -82,10 +83,10 @@ def test_every_option_is_the_enumerations(seed: int, rules: bool) -> None:
     assert [one.cost for one in found] == pytest.approx(sorted(best.values()), abs=1e-6)  # never falling
     for one in found:
         assert one.codes is not None
-        slots = person.offsets[:-1] + one.codes
+        slots = person.space.offsets[:-1] + one.codes
         assert person.allowed[slots].all()
         assert gain[slots].sum() >= need
-        assert meets_rules(person.rules, person.offsets, 0, person.start, one.codes)
+        assert meets_rules(person.space, 0, one.codes)
 
 
 @settings(max_examples=25)
@@ -112,5 +113,7 @@ def test_no_time_leaves_the_program_as_it_was() -> None:
 def test_nothing_to_move() -> None:
     person, cost, gain, need = random_person(np.random.default_rng(1), rules=False)
     own = np.zeros(len(cost), np.bool_)
-    own[person.offsets[:-1] + person.start] = True
-    assert Program.build(person._replace(allowed=own), cost, gain, need).next(1.0) == Found(None, np.inf, "none")
+    own[person.space.offsets[:-1] + person.start] = True
+    assert Program.build(person._replace(space=person.space._replace(allowed=own[None])), cost, gain, need).next(
+        1.0
+    ) == Found(None, np.inf, "none")

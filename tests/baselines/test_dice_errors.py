@@ -84,7 +84,7 @@ def test_an_error_within_dice_ml_is_its_persons_reason(method: str, monkeypatch:
 
     def broken(self: Any, table: Any, ask: Any) -> Any:
         answer = work(self, table, ask)
-        if (self.person.start == problem.samples.tables.start[1]).all():
+        if (self.person.start == problem.samples.tables.space.start[1]).all():
             asked.append(len(table))
             if len(self.answers.accepted):
                 raise KeyError("lost")

@@ -30,7 +30,9 @@ def shifts(quantile: Literal["cdf", "mid"], row: dict[str, Any] | None = None) -
     model = CostModel.fit(schema, CostDistribution(), FRAME)
     t = model.sample(person, keys_of_rows(person.content(), 0), 2, [None]).tables
     cost = PercentileShift.fit(schema, schema.encode(FRAME), quantile).of(t)[0]
-    return {name: cost[t.offsets[f] : t.offsets[f] + t.used[0, f]] for f, name in enumerate(schema.names)}
+    return {
+        name: cost[t.space.offsets[f] : t.space.offsets[f] + t.space.used[0, f]] for f, name in enumerate(schema.names)
+    }
 
 
 def test_the_published_shift() -> None:

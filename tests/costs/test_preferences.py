@@ -59,10 +59,12 @@ def costs_of(samples: CostSamples, p: int, name: str) -> dict[Any, NDArray[np.fl
     """Return the costs of every value of a feature for one person, by value."""
     t, f = samples.tables, SCHEMA.position(name)
     feature, out = SCHEMA.features[f], {}
-    for j in range(t.used[p, f]):
+    for j in range(t.space.used[p, f]):
         fill_row(t, p, f, j)
-        level = t.levels[p, t.offsets[f] + j]
-        out[level if feature.numeric else feature.values[int(level)]] = t.cells[t.place[p, t.offsets[f] + j]].copy()
+        level = t.space.levels[p, t.space.offsets[f] + j]
+        out[level if feature.numeric else feature.values[int(level)]] = t.cache.cells[
+            t.cache.place[p, t.space.offsets[f] + j]
+        ].copy()
     return out
 
 
@@ -70,11 +72,11 @@ def costs_of(samples: CostSamples, p: int, name: str) -> dict[Any, NDArray[np.fl
 @settings(max_examples=25)
 def test_editable_and_alpha_are_used_in_every_sample(editable: set[str], alpha: float | None) -> None:
     t = sample(Preferences(editable=sorted(editable), alpha=alpha)).tables
-    drawn = ~np.isnan(t.scores.swapaxes(1, 2))
+    drawn = ~np.isnan(t.draws.scores.swapaxes(1, 2))
     expected = np.array([name in editable for name in SCHEMA.names])
     assert (drawn == expected).all()
-    np.testing.assert_allclose(np.nansum(t.scores.swapaxes(1, 2), axis=2), 1.0)
-    assert (t.alpha == alpha).all() if alpha is not None else np.ptp(t.alpha) > 0.9
+    np.testing.assert_allclose(np.nansum(t.draws.scores.swapaxes(1, 2), axis=2), 1.0)
+    assert (t.draws.alpha == alpha).all() if alpha is not None else np.ptp(t.draws.alpha) > 0.9
 
 
 @given(st.sets(st.sampled_from(OPEN), max_size=len(OPEN) - 1))
@@ -83,14 +85,16 @@ def test_what_is_locked_says_nothing_of_the_rest(locked: set[str]) -> None:
     """Others are drawn as from a schema in which these are fixed: subsets of every size, each feature as often."""
     rest = [SCHEMA.position(name) for name in OPEN if name not in locked]
     t = sample(Preferences(locked=sorted(locked)), n=400).tables
-    drawn = ~np.isnan(t.scores.swapaxes(1, 2))  # [people, functions, features]
+    drawn = ~np.isnan(t.draws.scores.swapaxes(1, 2))  # [people, functions, features]
     assert not np.delete(drawn, rest, axis=2).any()
     sizes = np.bincount(drawn.sum(axis=2).ravel(), minlength=len(rest) + 1) / drawn[..., 0].size
     np.testing.assert_allclose(sizes, [0, *[1 / len(rest)] * len(rest)], atol=0.05)
     np.testing.assert_allclose(drawn[..., rest].mean(axis=(0, 1)), (len(rest) + 1) / 2 / len(rest), atol=0.05)
     for name in locked:
         f = SCHEMA.position(name)
-        assert (t.allowed[:, t.offsets[f] : t.offsets[f + 1]].sum(axis=1) == 1).all()  # their own value
+        assert (
+            t.space.allowed[:, t.space.offsets[f] : t.space.offsets[f + 1]].sum(axis=1) == 1
+        ).all()  # their own value
 
 
 def test_what_is_locked_is_in_no_option() -> None:
@@ -108,15 +112,15 @@ def test_scores_are_used_as_given(weights: dict[str, float]) -> None:
     t = sample(Preferences(scores=scores)).tables
     for f, name in enumerate(SCHEMA.names):
         if name in scores:
-            assert (t.scores.swapaxes(1, 2)[:, :, f] == scores[name]).all()
+            assert (t.draws.scores.swapaxes(1, 2)[:, :, f] == scores[name]).all()
         else:
-            assert np.isnan(t.scores.swapaxes(1, 2)[:, :, f]).all()
+            assert np.isnan(t.draws.scores.swapaxes(1, 2)[:, :, f]).all()
 
 
 def test_an_editable_feature_without_a_score_has_score_zero() -> None:
     t = sample(Preferences(editable=["hours", "job"], scores={"hours": 1.0})).tables
-    assert (t.scores.swapaxes(1, 2)[:, :, SCHEMA.position("job")] == 0).all()
-    assert (t.scores.swapaxes(1, 2)[:, :, SCHEMA.position("hours")] == 1).all()
+    assert (t.draws.scores.swapaxes(1, 2)[:, :, SCHEMA.position("job")] == 0).all()
+    assert (t.draws.scores.swapaxes(1, 2)[:, :, SCHEMA.position("hours")] == 1).all()
 
 
 def test_costs_follow_the_scores_and_alpha_given() -> None:
@@ -144,9 +148,9 @@ def test_percentile_costs_follow_the_fitted_data() -> None:
 def test_a_feature_with_stated_costs_is_open_beside_the_scored_ones() -> None:
     samples = sample(Preferences(scores={"hours": 1.0}, costs={"job": {"nurse": 0.5, "cook": 0.5, "clerk": 0.5}}))
     t = samples.tables
-    jobs = slice(t.offsets[SCHEMA.position("job")], t.offsets[SCHEMA.position("job") + 1])
-    assert t.allowed[:, jobs].all()
-    assert not t.allowed[:, t.offsets[SCHEMA.position("school")] :][:, :3].all()
+    jobs = slice(t.space.offsets[SCHEMA.position("job")], t.space.offsets[SCHEMA.position("job") + 1])
+    assert t.space.allowed[:, jobs].all()
+    assert not t.space.allowed[:, t.space.offsets[SCHEMA.position("school")] :][:, :3].all()
 
 
 def test_what_is_not_editable_is_out_of_reach() -> None:
@@ -221,8 +225,8 @@ def test_everything_together() -> None:
     )
     samples = sample(said)
     t = samples.tables
-    assert (t.alpha == 0).all()
-    assert (t.scores.swapaxes(1, 2)[0, :, :2] == [0.25, 0.75]).all()
+    assert (t.draws.alpha == 0).all()
+    assert (t.draws.scores.swapaxes(1, 2)[0, :, :2] == [0.25, 0.75]).all()
     hours, jobs = costs_of(samples, 0, "hours"), costs_of(samples, 0, "job")
     assert max(v for v, c in hours.items() if np.isfinite(c).all()) == max(45, PEOPLE["hours"].iloc[0])
     assert (jobs["nurse"] == 0.125).all()
@@ -237,9 +241,9 @@ def test_people_with_and_without_preferences_side_by_side() -> None:
     said = Preferences(editable=["hours"], alpha=0.5)
     mixed = model.sample(encoded, keys, 50, [said, None] * 6).tables
     alone = model.sample(encoded, keys, 50, [None] * 12).tables
-    np.testing.assert_array_equal(mixed.scores.swapaxes(1, 2)[1::2], alone.scores.swapaxes(1, 2)[1::2])
-    np.testing.assert_array_equal(mixed.alpha[1::2], alone.alpha[1::2])
-    assert (mixed.alpha[::2] == 0.5).all()
+    np.testing.assert_array_equal(mixed.draws.scores.swapaxes(1, 2)[1::2], alone.draws.scores.swapaxes(1, 2)[1::2])
+    np.testing.assert_array_equal(mixed.draws.alpha[1::2], alone.draws.alpha[1::2])
+    assert (mixed.draws.alpha[::2] == 0.5).all()
 
 
 def recommend(said: Preferences | dict[Any, Preferences]) -> Any:

@@ -21,7 +21,7 @@ def tables() -> Tables:
 
 
 def test_subset_sizes_are_uniform_and_subsets_even(tables: Tables) -> None:
-    editable = ~np.isnan(tables.scores.swapaxes(1, 2)[0])
+    editable = ~np.isnan(tables.draws.scores.swapaxes(1, 2)[0])
     assert not editable[:, 5].any(), "a fixed feature is never editable"
     sizes = np.bincount(editable.sum(axis=1), minlength=6)[1:]
     assert stats.chisquare(sizes).pvalue > 1e-3
@@ -34,7 +34,7 @@ def test_subset_sizes_are_uniform_and_subsets_even(tables: Tables) -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_scores_are_dirichlet(tables: Tables, k: int) -> None:
-    scores = tables.scores.swapaxes(1, 2)[1]
+    scores = tables.draws.scores.swapaxes(1, 2)[1]
     editable = ~np.isnan(scores)
     rows = editable.sum(axis=1) == k
     np.testing.assert_allclose(np.nansum(scores[rows], axis=1), 1.0)
@@ -44,18 +44,21 @@ def test_scores_are_dirichlet(tables: Tables, k: int) -> None:
 
 
 def test_a_single_editable_feature_has_score_one(tables: Tables) -> None:
-    single = (~np.isnan(tables.scores.swapaxes(1, 2)[0])).sum(axis=1) == 1
-    assert (np.nansum(tables.scores.swapaxes(1, 2)[0][single], axis=1) == 1.0).all()
+    single = (~np.isnan(tables.draws.scores.swapaxes(1, 2)[0])).sum(axis=1) == 1
+    assert (np.nansum(tables.draws.scores.swapaxes(1, 2)[0][single], axis=1) == 1.0).all()
 
 
 def test_alpha_is_uniform_and_independent_of_the_scores(tables: Tables) -> None:
-    assert stats.kstest(tables.alpha[2], "uniform").pvalue > 1e-3
-    both = ~np.isnan(tables.scores.swapaxes(1, 2)[2][:, 0])
-    assert abs(stats.spearmanr(tables.alpha[2][both], tables.scores.swapaxes(1, 2)[2][both, 0]).statistic) < 0.03
+    assert stats.kstest(tables.draws.alpha[2], "uniform").pvalue > 1e-3
+    both = ~np.isnan(tables.draws.scores.swapaxes(1, 2)[2][:, 0])
+    assert (
+        abs(stats.spearmanr(tables.draws.alpha[2][both], tables.draws.scores.swapaxes(1, 2)[2][both, 0]).statistic)
+        < 0.03
+    )
 
 
 def test_people_have_independent_draws(tables: Tables) -> None:
-    assert abs(np.corrcoef(tables.alpha[0], tables.alpha[1])[0, 1]) < 0.03
+    assert abs(np.corrcoef(tables.draws.alpha[0], tables.draws.alpha[1])[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize("noise_std", [0.01, 0.03])
@@ -64,12 +67,12 @@ def test_noise_is_beta_with_the_given_mean_and_std(noise_std: float) -> None:
     quiet, _ = make_problem(world, world.frame, n_samples=M, distribution=CostDistribution(noise_std=0))
     noisy, _ = make_problem(world, world.frame, n_samples=M, distribution=CostDistribution(noise_std=noise_std))
     t, base = noisy.samples.tables, quiet.samples.tables
-    far = 0 if t.start[0, 1] > 0 else t.used[0, 1] - 1
+    far = 0 if t.space.start[0, 1] > 0 else t.space.used[0, 1] - 1
     fill_row(t, 0, 1, far)
     fill_row(base, 0, 1, far)
-    v = t.offsets[1] + far
-    usable = np.isfinite(t.cells[t.place[0, v]]) & (t.scores.swapaxes(1, 2)[0, :, 1] < 1)
-    mean, cost = base.cells[base.place[0, v]][usable], t.cells[t.place[0, v]][usable]
+    v = t.space.offsets[1] + far
+    usable = np.isfinite(t.cache.cells[t.cache.place[0, v]]) & (t.draws.scores.swapaxes(1, 2)[0, :, 1] < 1)
+    mean, cost = base.cache.cells[base.cache.place[0, v]][usable], t.cache.cells[t.cache.place[0, v]][usable]
     assert ((cost >= 0) & (cost <= 1)).all()
     inner = (mean > 0.02) & (mean < 0.98)
     spread = np.minimum(noise_std, np.sqrt(mean[inner] * (1 - mean[inner])))
@@ -86,12 +89,17 @@ def test_unordered_means_are_fresh_uniforms_for_each_part_and_value() -> None:
     problem, _ = make_problem(world, world.frame, n_samples=M, distribution=CostDistribution(alpha=1, noise_std=0))
     t = problem.samples.tables
     f = 3
-    others = [j for j in range(3) if j != t.start[0, f]]
+    others = [j for j in range(3) if j != t.space.start[0, f]]
     unscaled = []
     for j in others:
         fill_row(t, 0, f, j)
-        usable = np.isfinite(t.cells[t.place[0, t.offsets[f] + j]]) & (t.scores.swapaxes(1, 2)[0, :, f] < 1)
-        unscaled.append(t.cells[t.place[0, t.offsets[f] + j]][usable] / (1 - t.scores.swapaxes(1, 2)[0, usable, f]))
+        usable = np.isfinite(t.cache.cells[t.cache.place[0, t.space.offsets[f] + j]]) & (
+            t.draws.scores.swapaxes(1, 2)[0, :, f] < 1
+        )
+        unscaled.append(
+            t.cache.cells[t.cache.place[0, t.space.offsets[f] + j]][usable]
+            / (1 - t.draws.scores.swapaxes(1, 2)[0, usable, f])
+        )
         assert stats.kstest(unscaled[-1], "uniform").pvalue > 1e-3
     assert abs(np.corrcoef(unscaled[0], unscaled[1])[0, 1]) < 0.03
 
@@ -106,18 +114,21 @@ def test_d_lin_and_d_perc_are_the_ends_of_d_mix() -> None:
     )
     for p in range(4):
         for f in range(5):
-            for j in range(mix.used[p, f]):
+            for j in range(mix.space.used[p, f]):
                 for t in (mix, lin, perc):
                     fill_row(t, p, f, j)
-                v = mix.offsets[f] + j
-                blend = mix.alpha[p] * lin.cells[lin.place[p, v]] + (1 - mix.alpha[p]) * perc.cells[perc.place[p, v]]
-                finite = np.isfinite(mix.cells[mix.place[p, v]])
-                np.testing.assert_allclose(mix.cells[mix.place[p, v]][finite], blend[finite], atol=1e-12)
-                assert (np.isinf(lin.cells[lin.place[p, v]]) == ~finite).all()
+                v = mix.space.offsets[f] + j
+                blend = (
+                    mix.draws.alpha[p] * lin.cache.cells[lin.cache.place[p, v]]
+                    + (1 - mix.draws.alpha[p]) * perc.cache.cells[perc.cache.place[p, v]]
+                )
+                finite = np.isfinite(mix.cache.cells[mix.cache.place[p, v]])
+                np.testing.assert_allclose(mix.cache.cells[mix.cache.place[p, v]][finite], blend[finite], atol=1e-12)
+                assert (np.isinf(lin.cache.cells[lin.cache.place[p, v]]) == ~finite).all()
 
 
 def test_more_samples_begin_with_the_same_ones() -> None:
     world = make_world(0, n=4)
     few, many = (make_problem(world, world.frame, n_samples=n)[0].samples.tables for n in (10, 50))
-    np.testing.assert_array_equal(few.scores.swapaxes(1, 2), many.scores.swapaxes(1, 2)[:, :10])
-    np.testing.assert_array_equal(few.alpha, many.alpha[:, :10])
+    np.testing.assert_array_equal(few.draws.scores.swapaxes(1, 2), many.draws.scores.swapaxes(1, 2)[:, :10])
+    np.testing.assert_array_equal(few.draws.alpha, many.draws.alpha[:, :10])

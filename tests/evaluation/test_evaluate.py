@@ -138,8 +138,8 @@ def test_hidden_preferences_are_what_a_person_could_state() -> None:
     for said in truth.preferences.values():
         said.check(SCHEMA)
     again = hidden(PEOPLE, preferences=truth.preferences)
-    np.testing.assert_array_equal(again.samples.tables.scores, truth.samples.tables.scores)
-    np.testing.assert_array_equal(again.samples.tables.alpha, truth.samples.tables.alpha)
+    np.testing.assert_array_equal(again.samples.tables.draws.scores, truth.samples.tables.draws.scores)
+    np.testing.assert_array_equal(again.samples.tables.draws.alpha, truth.samples.tables.draws.alpha)
 
 
 def test_the_search_never_sees_the_hidden_function() -> None:
@@ -150,7 +150,7 @@ def test_the_search_never_sees_the_hidden_function() -> None:
 
     class Watcher:
         def start(self, problem: Any) -> Any:
-            seen.append(problem.samples.tables.alpha)
+            seen.append(problem.samples.tables.draws.alpha)
             from leastways import COLS
 
             return COLS().start(problem)
@@ -158,12 +158,12 @@ def test_the_search_never_sees_the_hidden_function() -> None:
     Recourse(lambda f: np.zeros(len(f)), SCHEMA, Watcher(), budget=10, n_costs=500).fit(TRAIN).recommend(people)
     (alphas,) = seen
     assert alphas.shape == (4, 500)
-    assert not np.isin(truth.samples.tables.alpha, alphas).any()
+    assert not np.isin(truth.samples.tables.draws.alpha, alphas).any()
 
 
 def test_distributions_by_name() -> None:
-    assert (hidden(PEOPLE, costs="linear").samples.tables.alpha == 1).all()
-    assert (hidden(PEOPLE, costs="percentile").samples.tables.alpha == 0).all()
+    assert (hidden(PEOPLE, costs="linear").samples.tables.draws.alpha == 1).all()
+    assert (hidden(PEOPLE, costs="percentile").samples.tables.draws.alpha == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_distances_of_everybody_are_those_of_each(seed: int, n_options: int) -> 
     options = found.options.iloc[draw.integers(0, len(found.options), 2 * len(found.options))].reset_index(drop=True)
     plans = RecoursePlans(found.schema, found.people, found.summary, options, found.failed_rows, found.settings)
     truth = simulate_people(found.people, bank.SCHEMA, bank.TRAIN, random_state=seed)
-    table, span = evaluate_people(plans, truth), truth.samples.tables.span
+    table, span = evaluate_people(plans, truth), truth.samples.tables.space.span
     numbers, states = as_numbers(bank.SCHEMA, options), as_numbers(bank.SCHEMA, found.people)
     for person, row in table.iterrows():
         mine = np.unique(numbers[(options["person"] == person).to_numpy()], axis=0)

@@ -57,8 +57,9 @@ def test_the_choice_from_a_pool_is_near_the_best_and_no_swap_helps(seed: int) ->
 def asks_no_more(t: Tables, p: int, one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
     """Whether one state changes nothing that the other does not change as much, by the definition."""
     return all(
-        a in (b, s) or (t.ordered[f] and np.isnan(t.given[p, t.offsets[f]]) and (s < a < b or b < a < s))
-        for f, (s, a, b) in enumerate(zip(t.start[p], one, other, strict=True))
+        a in (b, s)
+        or (t.space.ordered[f] and np.isnan(t.draws.given[p, t.space.offsets[f]]) and (s < a < b or b < a < s))
+        for f, (s, a, b) in enumerate(zip(t.space.start[p], one, other, strict=True))
     )
 
 
@@ -74,8 +75,8 @@ def test_of_states_that_ask_for_less_the_others_are_left_out(seed: int) -> None:
     t = problem.samples.tables
     draw = np.random.default_rng(seed)
     for p in range(len(people)):
-        near = draw.integers(0, t.used[p], (60, t.start.shape[1]))
-        states = np.unique(np.where(draw.random(near.shape) < 0.6, t.start[p], near).astype(np.int32), axis=0)
+        near = draw.integers(0, t.space.used[p], (60, t.space.start.shape[1]))
+        states = np.unique(np.where(draw.random(near.shape) < 0.6, t.space.start[p], near).astype(np.int32), axis=0)
         draw.shuffle(states)
         kept = smallest_changes(t, p, states)
         wanted = [
@@ -129,7 +130,7 @@ def test_rough_costs_are_the_costs_without_noise(seed: int) -> None:
     t, draw = problem.samples.tables, np.random.default_rng(seed)
     rough, exact = np.empty(20), np.empty(30)
     for p in range(8):
-        codes = np.where(draw.random(6) < 0.5, draw.integers(0, t.used[p]), t.start[p]).astype(np.int32)
+        codes = np.where(draw.random(6) < 0.5, draw.integers(0, t.space.used[p]), t.space.start[p]).astype(np.int32)
         if reachable(t, p, codes):
             first = int(draw.integers(0, 11))
             mean_costs(t, p, codes, first, rough)
@@ -142,27 +143,33 @@ def test_rough_costs_are_the_costs_without_noise(seed: int) -> None:
 def test_the_knapsack_reaches_what_it_says_and_is_not_below_the_optimum(seed: int) -> None:
     world = make_world(seed % 100, n=8, rules=False)
     problem, _ = make_problem(world, world.frame, n_samples=10, distribution=CostDistribution(noise_std=0))
-    t, moves, draw = problem.samples.tables, problem.actionable, np.random.default_rng(seed)
+    t, draw = problem.samples.tables, np.random.default_rng(seed)
     p, m = seed % 8, seed % 10
-    F = t.start.shape[1]
-    lift = np.asarray(draw.normal(size=t.allowed.shape[1]))
-    lift[t.offsets[:-1] + t.start[p]] = 0.0
+    F = t.space.start.shape[1]
+    lift = np.asarray(draw.normal(size=t.space.allowed.shape[1]))
+    lift[t.space.offsets[:-1] + t.space.start[p]] = 0.0
     items = Items.room(F, len(lift))
-    list_items(t, p, moves.choices[p], moves.n_choices[p], lift, items)
-    list_best(t, p, moves.choices[p], moves.n_choices[p], lift, items)
+    list_items(t, p, lift, items)
+    list_best(t, p, lift, items)
     out = np.empty(F, np.int32)
-    open_to = [f for f in range(F) if moves.n_choices[p, f] > 1 and not np.isnan(t.scores[p, f, m])]
+    open_to = [f for f in range(F) if t.space.n_choices[p, f] > 1 and not np.isnan(t.draws.scores[p, f, m])]
     most = sum(
-        max(0.0, *(lift[t.offsets[f] + j] for j in moves.choices[p, t.offsets[f] :][: moves.n_choices[p, f]]))
+        max(
+            0.0,
+            *(
+                lift[t.space.offsets[f] + j]
+                for j in t.space.choices[p, t.space.offsets[f] :][: t.space.n_choices[p, f]]
+            ),
+        )
         for f in open_to
     )
     need = float(draw.uniform(0.1, 1.2)) * max(most, 0.1)
-    if knapsack(t, p, moves.choices[p], moves.n_choices[p], lift, m, need, items, out):
+    if knapsack(t, p, lift, m, need, items, out):
         assert lift_of(t, p, lift, out) >= need - 1e-9
         assert reachable(t, p, out)
-        assert all(out[f] == t.start[p, f] for f in range(F) if f not in open_to)
+        assert all(out[f] == t.space.start[p, f] for f in range(F) if f not in open_to)
     else:
-        assert need > most - 1e-9 or max(moves.n_choices[p]) > COARSE
+        assert need > most - 1e-9 or max(t.space.n_choices[p]) > COARSE
 
 
 @settings(max_examples=25)
@@ -171,29 +178,29 @@ def test_corners_give_the_best_move_of_each_feature_at_any_price(seed: int, expo
     """The hull's corners against a look at every move; and what lies between against a walk."""
     world = make_world(seed % 100, n=8, rules=False)
     problem, _ = make_problem(world, world.frame, n_samples=10)
-    t, (choices, n_choices), draw = problem.samples.tables, problem.actionable, np.random.default_rng(seed)
+    t, draw = problem.samples.tables, np.random.default_rng(seed)
     p, m, price = seed % 8, seed % 10, 10.0**exponent
-    F = t.start.shape[1]
-    lift = np.round(draw.normal(size=t.allowed.shape[1]), int(draw.integers(0, 3)))  # equal ones too
+    F = t.space.start.shape[1]
+    lift = np.round(draw.normal(size=t.space.allowed.shape[1]), int(draw.integers(0, 3)))  # equal ones too
     items = Items.room(F, len(lift))
-    list_items(t, p, choices[p], n_choices[p], lift, items)
-    list_best(t, p, choices[p], n_choices[p], lift, items)
+    list_items(t, p, lift, items)
+    list_best(t, p, lift, items)
     parts._find_corners(t, p, m, items)
     out = np.empty(F, np.int32)
-    total = parts._take_moves(t.start[p], price, items, out)
+    total = parts._take_moves(t.space.start[p], price, items, out)
     n = items.corner_first[F]
     assert parts._lift_at(price, items.slope[:n], items.rise[:n]) == pytest.approx(total)
     for f in range(F):
         listed = items.code[items.first[f] : items.first[f + 1]]
-        values = [0.0] + [price * lift[t.offsets[f] + j] - parts._mean_cost(t, p, f, j, m) for j in listed]
-        if np.isnan(t.scores[p, f, m]):
+        values = [0.0] + [price * lift[t.space.offsets[f] + j] - parts._mean_cost(t, p, f, j, m) for j in listed]
+        if np.isnan(t.draws.scores[p, f, m]):
             values = [0.0]
         chosen = 0.0
-        if out[f] != t.start[p, f]:
-            chosen = price * lift[t.offsets[f] + out[f]] - parts._mean_cost(t, p, f, out[f], m)
+        if out[f] != t.space.start[p, f]:
+            chosen = price * lift[t.space.offsets[f] + out[f]] - parts._mean_cost(t, p, f, out[f], m)
         assert chosen == pytest.approx(max(values), abs=1e-9 * max(1.0, price))
-        v, own = t.offsets[f], t.start[p, f]
-        codes, least = choices[p, v : v + n_choices[p, f]], float(draw.normal())
+        v, own = t.space.offsets[f], t.space.start[p, f]
+        codes, least = t.space.choices[p, v : v + t.space.n_choices[p, f]], float(draw.normal())
         enough = [k for k, j in enumerate(codes) if lift[v + j] >= least]
         best_to, below = items.best_to[v : v + len(codes)], items.n_below[f]
         assert parts._nearest_below(best_to, below, least) == max((k for k in enough if codes[k] < own), default=-1)
@@ -220,7 +227,7 @@ def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
     for p in range(len(people)):
         asked = run.guides.asked[p, : run.guides.n_asked[p]]
         assert len(np.unique(asked, axis=0)) == len(asked)
-        assert not (asked == t.start[p]).all(axis=1).any()
+        assert not (asked == t.space.start[p]).all(axis=1).any()
 
 
 @pytest.mark.parametrize("served", [slice(0, 512), slice(256, 600), slice(100, 600), slice(0, 590)])

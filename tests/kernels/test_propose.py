@@ -17,22 +17,22 @@ from tests.worlds import make_problem, make_world, seeds
 def test_proposals_are_permitted_and_keep_the_rules(everywhere: bool, seed: int) -> None:
     world = make_world(seed % 50, n=15, directions=("any", "up", "down"))
     problem, _ = make_problem(world, world.frame)
-    t, rules, moves = problem.samples.tables, problem.samples.rules, problem.actionable
-    state, out = np.uint64(seed), np.empty(t.start.shape[1], np.int32)
+    t = problem.samples.tables
+    state, out = np.uint64(seed), np.empty(t.space.start.shape[1], np.int32)
     made = 0
-    for p in range(len(t.start)):
-        base = t.start[p]
+    for p in range(len(t.space.start)):
+        base = t.space.start[p]
         for _ in range(6):
             if everywhere:
-                state, found = uniform_state(t, rules, *moves, p, out, np.uint64(state))
+                state, found = uniform_state(t.space, p, out, np.uint64(state))
             else:
-                state, found = perturb(t, rules, *moves, p, base, 2, out, np.uint64(state))
+                state, found = perturb(t.space, p, base, 2, out, np.uint64(state))
             if found:
                 made += 1
                 base = out.copy()
-                assert t.allowed[p, t.offsets[:-1] + out].all()
-                assert reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), out.tolist())
-                assert (out != t.start[p]).any()
+                assert t.space.allowed[p, t.space.offsets[:-1] + out].all()
+                assert reference.meets_rules(t.space, p, out.tolist())
+                assert (out != t.space.start[p]).any()
     assert made > 0
 
 
@@ -41,14 +41,14 @@ def test_proposals_are_permitted_and_keep_the_rules(everywhere: bool, seed: int)
 def test_rule_checks_equal_their_twin(seed: int) -> None:
     world = make_world(seed % 50, n=15)
     problem, _ = make_problem(world, world.frame)
-    t, rules = problem.samples.tables, problem.samples.rules
+    t = problem.samples.tables
     draw = np.random.default_rng(seed)
     seen = set()
-    for p in range(len(t.start)):
-        changed = draw.random(t.start.shape[1]) < 0.4
-        codes = np.where(changed, draw.integers(0, t.used[p]), t.start[p]).astype(np.int32)
-        ours = meets_rules(rules, t.offsets, p, t.start[p], codes)
-        assert ours == reference.meets_rules(rules, t.offsets, p, t.start[p].tolist(), codes.tolist())
+    for p in range(len(t.space.start)):
+        changed = draw.random(t.space.start.shape[1]) < 0.4
+        codes = np.where(changed, draw.integers(0, t.space.used[p]), t.space.start[p]).astype(np.int32)
+        ours = meets_rules(t.space, p, codes)
+        assert ours == reference.meets_rules(t.space, p, codes.tolist())
         seen.add(ours)
     assert seen
 
@@ -56,17 +56,17 @@ def test_rule_checks_equal_their_twin(seed: int) -> None:
 def test_perturbation_changes_one_or_two_features_evenly_without_rules() -> None:
     world = make_world(0, n=5, rules=False)
     problem, _ = make_problem(world, world.frame)
-    t, rules, moves = problem.samples.tables, problem.samples.rules, problem.actionable
-    state, out = np.uint64(1), np.empty(t.start.shape[1], np.int32)
-    counts = np.zeros(t.start.shape[1] + 1, int)
-    touched = np.zeros(t.start.shape[1], int)
+    t = problem.samples.tables
+    state, out = np.uint64(1), np.empty(t.space.start.shape[1], np.int32)
+    counts = np.zeros(t.space.start.shape[1] + 1, int)
+    touched = np.zeros(t.space.start.shape[1], int)
     for _ in range(4000):
-        state, _ = perturb(t, rules, *moves, 0, t.start[0], 2, out, np.uint64(state))
-        counts[(out != t.start[0]).sum()] += 1
-        touched += out != t.start[0]
+        state, _ = perturb(t.space, 0, t.space.start[0], 2, out, np.uint64(state))
+        counts[(out != t.space.start[0]).sum()] += 1
+        touched += out != t.space.start[0]
     assert counts[1] + counts[2] == 4000
     assert abs(counts[1] - 2000) < 200
-    movable = moves.n_choices[0] > 1
+    movable = t.space.n_choices[0] > 1
     assert (touched[~movable] == 0).all()
     expected = 6000 / movable.sum()
     assert (abs(touched[movable] - expected) < 0.15 * expected).all()

@@ -21,16 +21,20 @@ SATISFACTION = {"slope": 0.01, "step": 1.0, "step_at": 0.3}
 
 def with_rows(t: Tables, rows: int) -> Tables:
     """The same tables, none of their rows made, and room for so many."""
-    empty = {"cells": np.full((rows, t.alpha.shape[1]), np.nan), "place": np.full(t.place.shape, -1, np.int32)}
-    return t._replace(**empty, n_rows=np.zeros(1, np.int64))  # type: ignore[arg-type]
+    cache = t.cache._replace(
+        cells=np.full((rows, t.draws.alpha.shape[1]), np.nan),
+        place=np.full(t.cache.place.shape, -1, np.int32),
+        n_rows=np.zeros(1, np.int64),
+    )
+    return t._replace(cache=cache)
 
 
 def states(t: Tables, draw: np.random.Generator, n: int) -> list[tuple[int, NDArray[np.int32]]]:
     """Random people, and random states of theirs: from one change to all."""
     out = []
-    for p in draw.integers(0, len(t.start), n):
-        changed = draw.random(t.start.shape[1]) < draw.random()
-        out.append((int(p), np.where(changed, draw.integers(0, t.used[p]), t.start[p]).astype(np.int32)))
+    for p in draw.integers(0, len(t.space.start), n):
+        changed = draw.random(t.space.start.shape[1]) < draw.random()
+        out.append((int(p), np.where(changed, draw.integers(0, t.space.used[p]), t.space.start[p]).astype(np.int32)))
     return out
 
 
@@ -41,8 +45,9 @@ def test_figures_do_not_depend_on_the_room(objective: dict[str, float], seed: in
     world = make_world(seed % 100, n=10)
     table = {"job": {"a": 0.1, "b": 0.2, "c": 0.3}} if seed % 2 else {}
     problem, _ = make_problem(world, world.frame, n_samples=20, preferences=Preferences(costs=table))
-    wide = problem.samples.tables._replace(**objective)  # type: ignore[arg-type]
-    narrow = with_rows(wide, wide.start.shape[1] + extra)
+    tables = problem.samples.tables
+    wide = tables._replace(objective=tables.objective._replace(**objective))  # type: ignore[arg-type]
+    narrow = with_rows(wide, wide.space.start.shape[1] + extra)
     draw = np.random.default_rng(seed)
     ours, theirs = np.empty(20), np.empty(20)
     for p, codes in states(wide, draw, 60):
@@ -55,7 +60,9 @@ def test_figures_do_not_depend_on_the_room(objective: dict[str, float], seed: in
             mean_costs(room, p, codes, 5, out[5:])
         np.testing.assert_array_equal(ours[5:], theirs[5:])
         assert may_gain(narrow, p, codes, lowest) == may_gain(wide, p, codes, lowest)
-    assert narrow.n_rows[0] <= len(narrow.cells) < wide.n_rows[0], "the test must have run out of room"
+    assert narrow.cache.n_rows[0] <= len(narrow.cache.cells) < wide.cache.n_rows[0], (
+        "the test must have run out of room"
+    )
 
 
 @settings(max_examples=20)
@@ -68,9 +75,9 @@ def test_no_two_rows_share_a_place(seed: int) -> None:
     for p, codes in states(t, draw, 30):
         f = int(draw.integers(len(codes)))
         fill_row(t, p, f, int(codes[f]))
-        taken = t.place[t.place >= 0]
-        assert len(np.unique(taken)) == len(taken) == t.n_rows[0] <= 8
-        assert t.place[p, t.offsets[f] + codes[f]] >= 0
+        taken = t.cache.place[t.cache.place >= 0]
+        assert len(np.unique(taken)) == len(taken) == t.cache.n_rows[0] <= 8
+        assert t.cache.place[p, t.space.offsets[f] + codes[f]] >= 0
 
 
 @pytest.mark.parametrize("searcher", [COLS(), COLS(gain="paper", proposals="paper"), Guided()], ids=repr)
@@ -82,7 +89,7 @@ def test_searches_do_not_depend_on_the_room(searcher: Searcher, seed: int, extra
     if people.empty:
         return
     problem, encoded = make_problem(world, people, seed=seed)
-    t = with_rows(problem.samples.tables, problem.samples.tables.start.shape[1] + extra)
+    t = with_rows(problem.samples.tables, problem.samples.tables.space.start.shape[1] + extra)
     narrow: Problem = replace(problem, samples=replace(problem.samples, tables=t))
     ours, theirs = (run_search(searcher, x, judge_of(world, encoded)) for x in (narrow, problem))
     np.testing.assert_array_equal(ours.queries, theirs.queries)
@@ -104,7 +111,7 @@ def test_what_may_gain_is_what_lowers_some_sample(objective: dict[str, float], s
         objective_costs(t, p, codes, costs)
         for lowest in (costs.copy(), costs + draw.choice([-1e-9, 0.0, 1e-9], 3), draw.uniform(0, 1.5, 3)):
             lowers = bool((costs < lowest).any())
-            if (codes != t.start[p]).sum() <= 4:
+            if (codes != t.space.start[p]).sum() <= 4:
                 assert may_gain(t, p, codes, lowest) == lowers
             else:
                 assert may_gain(t, p, codes, lowest) or not lowers

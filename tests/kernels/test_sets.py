@@ -19,13 +19,15 @@ def random_sets(seed: int) -> tuple[Tables, NDArray[np.int32], NDArray[np.bool_]
     problem, _ = make_problem(world, world.frame, n_samples=30)
     t = problem.samples.tables
     draw = np.random.default_rng(seed)
-    P, F = t.start.shape
+    P, F = t.space.start.shape
     for p in range(P):
         for f in range(F):
-            for j in range(t.used[p, f]):
+            for j in range(t.space.used[p, f]):
                 fill_row(t, p, f, j)
     changed = draw.random((P, 4, F)) < 0.3
-    codes = np.where(changed, draw.integers(0, t.used[:, None, :], (P, 4, F)), t.start[:, None, :]).astype(np.int32)
+    codes = np.where(changed, draw.integers(0, t.space.used[:, None, :], (P, 4, F)), t.space.start[:, None, :]).astype(
+        np.int32
+    )
     codes[:, 3] = np.where(draw.random((P, 1)) < 0.5, codes[:, 0], codes[:, 3])
     accepted = (codes @ draw.integers(1, 1000, F)) % 10 < 7  # the same answer for the same state
     return t, codes, accepted
@@ -37,7 +39,7 @@ def random_sets(seed: int) -> tuple[Tables, NDArray[np.int32], NDArray[np.bool_]
 def test_set_scores_equal_their_twin(objective: str, seed: int) -> None:
     t, codes, accepted = random_sets(seed)
     number = getattr(sets, objective.upper())
-    M = t.alpha.shape[1]
+    M = t.draws.alpha.shape[1]
     for p in range(len(codes)):
         ours = sets.set_score(t, p, codes[p], 4, accepted[p], 4, number, np.empty(M), np.empty(M))
         assert ours == pytest.approx(reference.set_score(t, p, codes[p], accepted[p], 4, objective), abs=1e-12)
@@ -66,9 +68,9 @@ def test_distances_equal_their_twin_and_are_symmetric(seed: int) -> None:
     t, codes, _ = random_sets(seed)
     for p in range(len(codes)):
         a, b = codes[p, 0], codes[p, 1]
-        x, y = (t.levels[p, t.offsets[:-1] + c] for c in (a, b))
+        x, y = (t.space.levels[p, t.space.offsets[:-1] + c] for c in (a, b))
         ours = sets.state_distance(t, p, a, b)
-        assert ours == pytest.approx(reference.state_distance(x, y, t.span))
+        assert ours == pytest.approx(reference.state_distance(x, y, t.space.span))
         assert ours == sets.state_distance(t, p, b, a)
         assert 0 <= ours <= 1
 

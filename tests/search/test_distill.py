@@ -21,8 +21,8 @@ from tests.worlds import judge_of, make_problem, make_world, seeds
 def made_net(problem: Problem, draw: np.random.Generator, hidden: int = 5) -> SharedNet:
     """A network of random weights over the features of a problem."""
     t = problem.samples.tables
-    F = t.start.shape[1]
-    columns = np.concatenate([[0], np.cumsum(np.where(t.ordered, 2, np.diff(t.offsets)))]).astype(np.int64)
+    F = t.space.start.shape[1]
+    columns = np.concatenate([[0], np.cumsum(np.where(t.space.ordered, 2, np.diff(t.space.offsets)))]).astype(np.int64)
     K = int(columns[-1])
     parts = draw.normal(size=(K, hidden)), draw.normal(size=hidden), draw.normal(size=hidden)
     return SharedNet(columns, draw.normal(size=(F,)), draw.uniform(0.5, 9, (F,)), *parts, doubt=0.5)
@@ -31,8 +31,8 @@ def made_net(problem: Problem, draw: np.random.Generator, hidden: int = 5) -> Sh
 def states(problem: Problem, draw: np.random.Generator, n: int) -> Questions:
     t = problem.samples.tables
     people = draw.integers(0, problem.n_people, n)
-    changed = draw.random((n, t.start.shape[1])) < 0.5
-    codes = np.where(changed, draw.integers(0, t.used[people]), t.start[people]).astype(np.int32)
+    changed = draw.random((n, t.space.start.shape[1])) < 0.5
+    codes = np.where(changed, draw.integers(0, t.space.used[people]), t.space.start[people]).astype(np.int32)
     return Questions(people, codes)
 
 
@@ -53,17 +53,21 @@ def test_lifts_are_those_of_single_moves(seed: int) -> None:
     world, draw = make_world(seed % 100, n=4), np.random.default_rng(seed)
     problem, _ = make_problem(world, world.frame, n_samples=2)
     net, t = made_net(problem, draw), problem.samples.tables
-    present, lift = np.empty(4), np.full(t.allowed.shape, np.nan)
+    present, lift = np.empty(4), np.full(t.space.allowed.shape, np.nan)
     shared_lifts(t, net, present, lift, np.empty(5), np.empty(5))
-    np.testing.assert_allclose(present, _evaluate(problem.samples, net, Questions(np.arange(4), t.start)), atol=1e-9)
+    np.testing.assert_allclose(
+        present, _evaluate(problem.samples, net, Questions(np.arange(4), t.space.start)), atol=1e-9
+    )
     for p in range(4):
-        moves = [(f, j) for f, j in np.ndindex(t.start.shape[1], int(t.used[p].max())) if j < t.used[p, f]]
+        moves = [
+            (f, j) for f, j in np.ndindex(t.space.start.shape[1], int(t.space.used[p].max())) if j < t.space.used[p, f]
+        ]
         for f, j in moves:
-            slot = t.offsets[f] + j
-            if j == t.start[p, f] or not t.allowed[p, slot]:
+            slot = t.space.offsets[f] + j
+            if j == t.space.start[p, f] or not t.space.allowed[p, slot]:
                 assert np.isnan(lift[p, slot]), "only moves that the person may make are written"
                 continue
-            codes = t.start[p].copy()
+            codes = t.space.start[p].copy()
             codes[f] = j
             moved = _evaluate(problem.samples, net, Questions(np.array([p]), codes[None]))[0]
             assert lift[p, slot] == pytest.approx(moved - present[p], abs=1e-9)
@@ -73,8 +77,8 @@ def test_a_model_that_was_not_distilled_says_nothing() -> None:
     world = make_world(1, n=4)
     problem, _ = make_problem(world, world.frame, n_samples=2)
     t, none = problem.samples.tables, np.empty(0)
-    present, lift = np.ones(4), np.zeros(t.allowed.shape)
-    shared_lifts(t, nothing_shared(t.start.shape[1]), present, lift, none, none)
+    present, lift = np.ones(4), np.zeros(t.space.allowed.shape)
+    shared_lifts(t, nothing_shared(t.space.start.shape[1]), present, lift, none, none)
     assert not present.any()
     assert not lift.any()
 
@@ -100,8 +104,10 @@ def test_it_asks_what_it_may_and_says_how_much(queries: int) -> None:
     assert rows >= 0.9 * queries
     t = problem.samples.tables
     for people, codes in asked:
-        assert ((codes >= 0) & (codes < t.used[people])).all()
-        assert t.allowed[people[:, None], t.offsets[:-1] + codes].all(), "only what people may do is asked about"
+        assert ((codes >= 0) & (codes < t.space.used[people])).all()
+        assert t.space.allowed[people[:, None], t.space.offsets[:-1] + codes].all(), (
+            "only what people may do is asked about"
+        )
 
 
 def test_what_was_learned_tells_yes_from_no() -> None:
@@ -155,5 +161,5 @@ def test_where_nothing_was_learned_no_weight_is_read() -> None:
     problem, _ = make_problem(world, world.refused().head(1))
     t, F = problem.samples.tables, len(world.schema.features)
     for f in range(F):
-        for code in range(t.used[0, f]):
+        for code in range(t.space.used[0, f]):
             _enter.py_func(t, nothing_shared(F), 0, f, code, 1.0, np.empty(0))  # type: ignore[attr-defined]

@@ -78,7 +78,7 @@ def test_the_next_smaller_change_is_the_twin_s(seed: int, rules: bool) -> None:
     looked_at = 0
     for p in range(len(people)):
         for option in g.asked[p, g.valid[p, : g.n_valid[p]]]:
-            for f in np.flatnonzero(t.ordered & (option != t.start[p])).tolist():
+            for f in np.flatnonzero(t.space.ordered & (option != t.space.start[p])).tolist():
                 for halve in (True, False):
                     mine = smaller_code(t, g, p, option, f, -1.3, halve)
                     assert mine == reference.smaller_code(t, g, p, option, f, -1.3, halve)

@@ -32,7 +32,7 @@ class Greedy:
         return self
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        start = self.problem.samples.tables.start  # type: ignore[attr-defined]
+        start = self.problem.samples.tables.space.start  # type: ignore[attr-defined]
         return Questions(np.zeros(left[0] + 1, np.int64), np.repeat(start[:1], left[0] + 1, axis=0))
 
 
@@ -175,7 +175,7 @@ class Lawless:
         return self
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        draw, used = np.random.default_rng(int(left.sum())), self.problem.samples.tables.used
+        draw, used = np.random.default_rng(int(left.sum())), self.problem.samples.tables.space.used
         people = np.repeat(np.arange(len(left)), np.minimum(left, 10))
         return Questions(people, (draw.random((len(people), used.shape[1])) * used[people]).astype(np.int32))
 
@@ -254,7 +254,7 @@ def test_a_searcher_that_writes_into_the_answers_forges_nothing() -> None:
 def test_codes_of_no_state_have_no_cost() -> None:
     world = make_world(5, n=10)
     problem, _ = make_problem(world, world.refused())
-    start = problem.samples.tables.start[0]
+    start = problem.samples.tables.space.start[0]
     for codes in (start[1:], start + 9999, start - 9999):
         with pytest.raises(SettingError, match="codes must be"):
             problem.costs(0, codes)
@@ -266,17 +266,18 @@ def test_a_problem_says_what_a_state_costs_without_the_model() -> None:
     t = problem.samples.tables
     sex = world.schema.names.index("sex")  # fixed
     for p in range(problem.n_people):
-        assert (problem.costs(p, t.start[p]) == 0.0).all()
-        other = t.start[p].copy()
+        assert (problem.costs(p, t.space.start[p]) == 0.0).all()
+        other = t.space.start[p].copy()
         other[sex] = 1 - other[sex]
         assert (problem.costs(p, other) == problem.unserved).all()
-        for f in range(len(t.start[p])):
-            codes = t.start[p].copy()
+        for f in range(len(t.space.start[p])):
+            codes = t.space.start[p].copy()
             codes[f] = next(
-                (c for c in range(t.used[p, f]) if c != codes[f] and t.allowed[p, t.offsets[f] + c]), codes[f]
+                (c for c in range(t.space.used[p, f]) if c != codes[f] and t.space.allowed[p, t.space.offsets[f] + c]),
+                codes[f],
             )
-            if codes[f] != t.start[p, f]:
+            if codes[f] != t.space.start[p, f]:
                 counted = problem.costs(p, codes)
-                editable = ~np.isnan(t.scores[p, f])
+                editable = ~np.isnan(t.draws.scores[p, f])
                 assert (counted[editable] < problem.unserved).all()
                 assert (counted[~editable] == problem.unserved).all()

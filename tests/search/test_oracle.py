@@ -13,32 +13,35 @@ from numpy.typing import NDArray
 from leastways.costs import Preferences
 from leastways.costs.kernels import Tables, charged
 from leastways.errors import ModelError
-from leastways.feasibility.kernels import RuleTables
 from leastways.search import Problem, Questions
 from leastways.search.exact import best_first as oracle
 from leastways.search.exact.best_first import Cheapest, cheapest_states, searches, searches_of
 from tests.support.reference_kernels import meets_rules
+from tests.support.small_searches import space_without_rules
 from tests.worlds import World, judge_of, make_problem, make_world, seeds
 
 
 def minima(world: World, problem: Problem, encoded: Any) -> NDArray[np.float64]:
     """The cheapest accepted state of every person and cost function, [P, M], by trying all of them."""
-    t, rules = problem.samples.tables, problem.samples.rules
-    out = np.full(t.alpha.shape, np.inf)
-    for p in range(len(t.start)):
-        codes = np.array(every_state(t, p), np.int32).reshape(-1, t.start.shape[1])
+    t = problem.samples.tables
+    out = np.full(t.draws.alpha.shape, np.inf)
+    for p in range(len(t.space.start)):
+        codes = np.array(every_state(t, p), np.int32).reshape(-1, t.space.start.shape[1])
         yes, _ = judge_of(world, encoded)(Questions(np.full(len(codes), p), codes))
-        row = np.empty(t.alpha.shape[1])
+        row = np.empty(t.draws.alpha.shape[1])
         for state in codes[yes >= 0.5]:
-            if meets_rules(rules, t.offsets, p, t.start[p].tolist(), state.tolist()):
+            if meets_rules(t.space, p, state.tolist()):
                 charged(t, p, state, row)
                 out[p] = np.minimum(out[p], row)
     return out
 
 
 def every_state(t: Tables, p: int) -> list[tuple[int, ...]]:
-    choices = [np.flatnonzero(t.allowed[p, a:b]).tolist() for a, b in zip(t.offsets, t.offsets[1:], strict=False)]
-    return [codes for codes in product(*choices) if codes != tuple(t.start[p])]
+    choices = [
+        np.flatnonzero(t.space.allowed[p, a:b]).tolist()
+        for a, b in zip(t.space.offsets, t.space.offsets[1:], strict=False)
+    ]
+    return [codes for codes in product(*choices) if codes != tuple(t.space.start[p])]
 
 
 def small(seed: int, n_samples: int) -> tuple[World, Problem, Any] | None:
@@ -52,7 +55,7 @@ def small(seed: int, n_samples: int) -> tuple[World, Problem, Any] | None:
 
 def solve(world: World, problem: Problem, encoded: Any, **settings: Any) -> Cheapest:
     samples = problem.samples
-    return cheapest_states(searches_of(samples), samples.rules, judge_of(world, encoded), 0.5, **settings)
+    return cheapest_states(searches_of(samples), judge_of(world, encoded), 0.5, **settings)
 
 
 @settings(max_examples=8)
@@ -108,19 +111,17 @@ def test_no_state_is_asked_about_twice_and_all_that_are_cheaper_are(seed: int) -
         asked.update(zip(questions.people.tolist(), map(tuple, questions.codes.tolist()), strict=True))
         return inner(questions)
 
-    found = cheapest_states(searches_of(samples), samples.rules, judge, 0.5)
+    found = cheapest_states(searches_of(samples), judge, 0.5)
     assert rows == len(asked) == found.queries.sum()
     t, row = samples.tables, np.empty(5)
-    for p in range(len(t.start)):
+    for p in range(len(t.space.start)):
         for state in every_state(t, p):
             charged(t, p, np.array(state, np.int32), row)
             if (row < found.cost[5 * p : 5 * p + 5] - 1e-9).any() and (p, state) not in asked:
-                assert not meets_rules(samples.rules, t.offsets, p, t.start[p].tolist(), list(state))
-    known = Questions(np.arange(len(t.start)).repeat(5), found.codes)
+                assert not meets_rules(t.space, p, list(state))
+    known = Questions(np.arange(len(t.space.start)).repeat(5), found.codes)
     keep = np.isfinite(found.cost)
-    told = cheapest_states(
-        searches_of(samples), samples.rules, inner, 0.5, known=Questions(known.people[keep], known.codes[keep])
-    )
+    told = cheapest_states(searches_of(samples), inner, 0.5, known=Questions(known.people[keep], known.codes[keep]))
     np.testing.assert_array_equal(told.cost, found.cost)
     assert (told.queries <= found.queries).all()
 
@@ -140,16 +141,9 @@ def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_grid_with_many_points() -> None:
     offsets = np.array([0, 40_000, 40_002], np.int64)
     costs = np.concatenate([np.arange(40_000) / 40_000, [0.0, 0.5]])[None, :]
-    rules = RuleTables(
-        np.zeros((0, 2), np.bool_),
-        np.zeros((1, 0, 40_002), np.bool_),
-        *(np.zeros(0, np.int64),) * 2,
-        *(np.zeros(0),) * 2,
-        np.zeros((1, 40_002)),
-        2,
-    )
-    q = searches(np.zeros((1, 2), np.int32), offsets, 1, costs, np.zeros((1, 2), np.bool_))
-    found = cheapest_states(q, rules, lambda asked: ((asked.codes[:, 0] >= 39_000).astype(np.float64), {}), 0.5)
+    space = space_without_rules(np.zeros((1, 2), np.int32), offsets)
+    q = searches(space, 1, costs, np.zeros((1, 2), np.bool_))
+    found = cheapest_states(q, lambda asked: ((asked.codes[:, 0] >= 39_000).astype(np.float64), {}), 0.5)
     assert found.exact.all()
     assert found.codes.tolist() == [[39_000, 0]]
 
@@ -169,7 +163,7 @@ def test_a_failing_model_leaves_the_others_and_a_bound() -> None:
         return np.where(mine, np.nan, probability), {unlucky: ModelError("it broke")}
 
     samples = problem.samples
-    found = cheapest_states(searches_of(samples), samples.rules, judge, 0.5)
+    found = cheapest_states(searches_of(samples), judge, 0.5)
     assert list(found.failures) == [unlucky]
     bound, exact = found.bound.reshape(-1, 3), found.exact.reshape(-1, 3)
     assert (bound <= best + 1e-12).all()
@@ -200,7 +194,7 @@ def test_a_model_that_fails_at_the_limit_leaves_a_bound(seed: int) -> None:
             failed = questions.people[: len(questions.people) if calls > good else 0]
             return probability, {int(p): ModelError("it broke") for p in failed}
 
-        found = cheapest_states(searches_of(samples), samples.rules, judge, 0.5, most_queries=limit)
+        found = cheapest_states(searches_of(samples), judge, 0.5, most_queries=limit)
         assert (found.bound <= best + 1e-12).all()
         assert found.queries.tolist() == asked.tolist()
 

@@ -12,13 +12,12 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.feasibility.kernels import RuleTables
 from leastways.search import Questions
 from leastways.search.exact import best_first as oracle
 from leastways.search.exact.best_first import cheapest_states, searches
 from leastways.search.exact.bound_kernels import Searches
-from tests.small_searches import made_up, no_rules, with_rules
 from tests.support.reference_kernels import meets_rules
+from tests.support.small_searches import random_searches, space_without_rules, with_rule_tables, with_rules
 from tests.worlds import seeds
 
 
@@ -26,8 +25,8 @@ class Judge:
     """Says yes to a drawn share of all states, and remembers what it was asked."""
 
     def __init__(self, q: Searches, seed: int) -> None:
-        sizes = tuple(np.diff(q.offsets))
-        self.says = np.random.default_rng([seed, 2]).random((len(q.start), *sizes)) < 0.2
+        sizes = tuple(np.diff(q.space.offsets))
+        self.says = np.random.default_rng([seed, 2]).random((len(q.space.start), *sizes)) < 0.2
         self.asked: list[tuple[int, ...]] = []
 
     def __call__(self, questions: Questions) -> Any:
@@ -36,23 +35,23 @@ class Judge:
         return self.says[tuple(rows.T)].astype(np.float64), {}
 
 
-def every_cost(q: Searches, rules: RuleTables, s: int) -> dict[tuple[int, ...], float]:
+def every_cost(q: Searches, s: int) -> dict[tuple[int, ...], float]:
     """All permitted states of a search that can be paid for."""
     p, out = int(q.person[s]), {}
-    start = q.start[p].tolist()
-    for codes in product(*(range(n) for n in np.diff(q.offsets))):
+    start = q.space.start[p].tolist()
+    for codes in product(*(range(n) for n in np.diff(q.space.offsets))):
         moved = [f for f in range(len(codes)) if codes[f] != start[f]]
-        steps = [float(q.costs[s, q.offsets[f] + codes[f]]) for f in moved]
-        if moved and np.isfinite(steps).all() and meets_rules(rules, q.offsets, p, start, codes):
+        steps = [float(q.costs[s, q.space.offsets[f] + codes[f]]) for f in moved]
+        if moved and np.isfinite(steps).all() and meets_rules(q.space, p, codes):
             out[codes] = sum(c for f, c in zip(moved, steps, strict=True) if not q.free[s, f])
     return out
 
 
-def minima(q: Searches, rules: RuleTables, judge: Judge) -> NDArray[np.float64]:
+def minima(q: Searches, judge: Judge) -> NDArray[np.float64]:
     """The cheapest permitted and accepted state of every search, by trying all."""
     return np.array(
         [
-            min((c for x, c in every_cost(q, rules, s).items() if judge.says[(q.person[s], *x)]), default=np.inf)
+            min((c for x, c in every_cost(q, s).items() if judge.says[(q.person[s], *x)]), default=np.inf)
             for s in range(len(q.costs))
         ]
     )
@@ -60,64 +59,62 @@ def minima(q: Searches, rules: RuleTables, judge: Judge) -> NDArray[np.float64]:
 
 @given(seeds)
 def test_the_oracle_is_the_best_of_all_permitted_states(seed: int) -> None:
-    q, judge = made_up(seed), Judge(made_up(seed), seed)
-    rules = with_rules(q, seed)
-    best = minima(q, rules, judge)
-    found = cheapest_states(q, rules, judge, 0.5)
+    q, judge = with_rules(random_searches(seed), seed), Judge(random_searches(seed), seed)
+    best = minima(q, judge)
+    found = cheapest_states(q, judge, 0.5)
     assert found.exact.all()
     np.testing.assert_allclose(found.cost, best, atol=1e-12)
     assert len(judge.asked) == len(set(judge.asked))
     for p, *codes in judge.asked:
-        assert meets_rules(rules, q.offsets, p, q.start[p].tolist(), codes)
-    capped = cheapest_states(q, rules, Judge(q, seed), 0.5, most_cost=0.4)
+        assert meets_rules(q.space, p, codes)
+    capped = cheapest_states(q, Judge(q, seed), 0.5, most_cost=0.4)
     np.testing.assert_allclose(capped.cost[best <= 0.4], best[best <= 0.4], atol=1e-12)
     assert (capped.bound <= best + 1e-12).all()
     assert (capped.bound[best > 0.4] > 0.4).all()
-    short = cheapest_states(q, rules, Judge(q, seed), 0.5, most_queries=2)
+    short = cheapest_states(q, Judge(q, seed), 0.5, most_queries=2)
     assert (short.bound <= best + 1e-12).all()
     np.testing.assert_allclose(short.cost[short.exact], best[short.exact], atol=1e-12)
 
 
-def contradictory(n: int) -> tuple[Searches, RuleTables]:
+def contradictory(n: int) -> Searches:
     """Two dear features, which mend the clauses one by one, never all of them; n cheap ones that have no part in it."""
     sizes = [*[3] * n, 2, 2]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     costs = np.append(np.linspace(0.1, 0.2, 3 * n), [0.3] * 4)[None]
-    q = searches(np.zeros((1, n + 2), np.int32), offsets, 1, costs, np.zeros((1, n + 2), np.bool_))
+    q = searches(space_without_rules(np.zeros((1, n + 2), np.int32), offsets), 1, costs, np.zeros((1, n + 2), np.bool_))
     literal, meets = np.zeros((4, n + 2), np.bool_), np.zeros((1, 4, 3 * n + 4), np.bool_)
     literal[:, n:] = True
     for k, (a, b) in enumerate(product(range(2), repeat=2)):  # not these two values together
         meets[0, k, [3 * n + 1 - a, 3 * n + 3 - b]] = True
-    return q, no_rules(q)._replace(literal=literal, meets=meets)
+    return with_rule_tables(q, literal=literal, meets=meets)
 
 
 def test_a_search_that_only_skips_ends_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether rules can be met together is not looked into: some grids could be walked through for ever."""
-    q, rules = contradictory(3)
+    q = contradictory(3)
     judge = Judge(q, 0)
-    assert np.isinf(cheapest_states(q, rules, judge, 0.5).bound).all()  # small enough to be walked through
+    assert np.isinf(cheapest_states(q, judge, 0.5).bound).all()  # small enough to be walked through
     bounds = []
     for most in (0, 1, 10, 30):
         monkeypatch.setattr(oracle, "MOST_SKIPPED", most)
-        found = cheapest_states(q, rules, judge, 0.5)
+        found = cheapest_states(q, judge, 0.5)
         assert not found.exact.any()
         bounds.append(float(found.bound[0]))
     assert 0.29 < bounds[0] <= bounds[1] < bounds[2] < bounds[3] < np.inf
-    q, rules = contradictory(40)  # 3 ** 40 states
+    q = contradictory(40)  # 3 ** 40 states
     monkeypatch.setattr(oracle, "MOST_SKIPPED", 5000)
-    found = cheapest_states(q, rules, lambda questions: pytest.fail("nothing is permitted"), 0.5)
+    found = cheapest_states(q, lambda questions: pytest.fail("nothing is permitted"), 0.5)
     assert 0.4 < found.bound[0] < np.inf
 
 
 @given(seeds)
 def test_a_limit_on_skipping_leaves_a_bound(seed: int) -> None:
-    q, judge = made_up(seed), Judge(made_up(seed), seed)
-    rules = with_rules(q, seed)
-    best = minima(q, rules, judge)
+    q, judge = with_rules(random_searches(seed), seed), Judge(random_searches(seed), seed)
+    best = minima(q, judge)
     with pytest.MonkeyPatch.context() as patch:
         for most in (0, 2):
             patch.setattr(oracle, "MOST_SKIPPED", most)
-            found = cheapest_states(q, rules, Judge(q, seed), 0.5)
+            found = cheapest_states(q, Judge(q, seed), 0.5)
             assert (found.bound <= best + 1e-12).all()
             assert (found.cost >= best - 1e-12).all()
 

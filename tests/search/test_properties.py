@@ -76,9 +76,11 @@ def check_books(run: ColsRun) -> None:
     for i, p in enumerate(w.person):
         n = w.n[i]
         costs = np.array([reference.objective_costs(_filled(t, p, c), p, c) for c in w.members[i, :n]])
-        costs = costs.reshape(n, t.alpha.shape[1])
+        costs = costs.reshape(n, t.draws.alpha.shape[1])
         np.testing.assert_allclose(w.costs[i, :n], costs, rtol=1e-12)
-        assert run.emc()[i] == pytest.approx(reference.emc(costs, t.weights[p], t.uncovered_cost + TIE), abs=1e-12)
+        assert run.emc()[i] == pytest.approx(
+            reference.emc(costs, t.objective.weights[p], t.objective.uncovered_cost + TIE), abs=1e-12
+        )
 
 
 def _filled(t: Tables, p: int, codes: NDArray[np.int32]) -> Tables:
@@ -142,7 +144,7 @@ def test_random_sets_keep_the_best_by_emc() -> None:
     for p in range(len(people)):
         chosen = run.chosen().codes[p, : run.chosen().n[p]]
         costs = [reference.objective_costs(_filled(t, p, c), p, c) for c in chosen]
-        emc = reference.emc(np.array(costs).reshape(-1, 40), t.weights[p], t.uncovered_cost + TIE)
+        emc = reference.emc(np.array(costs).reshape(-1, 40), t.objective.weights[p], t.objective.uncovered_cost + TIE)
         assert -best[p] == pytest.approx(emc, abs=1e-12)
 
 

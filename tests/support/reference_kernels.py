@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leastways._random_kernels import EDGES, RATIOS
 from leastways.costs.kernels import TIE, Tables
-from leastways.feasibility.kernels import RuleTables
+from leastways.feasibility.kernels import Space
 from leastways.search.guided.candidate_kernels import Guides
 
 _MASK = (1 << 64) - 1
@@ -143,20 +143,20 @@ def draw_profile(
 
 def mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
     """Twin of `fill_row` without noise: the mean of step 4 for one cell (no stated costs)."""
-    i = int(t.start[p, f])
-    v = int(t.offsets[f]) + j
+    i = int(t.space.start[p, f])
+    v = int(t.space.offsets[f]) + j
     if j == i:
         return 0.0
-    if not t.allowed[p, v] or math.isnan(t.scores[p, f, m]):
+    if not t.space.allowed[p, v] or math.isnan(t.draws.scores[p, f, m]):
         return math.inf
-    if not t.ordered[f]:
-        stream = Stream(Stream(int(t.keys[p]), (-1 - int(t.draws[v])) & _MASK).state, m)
+    if not t.space.ordered[f]:
+        stream = Stream(Stream(int(t.draws.keys[p]), (-1 - int(t.draws.slots[v])) & _MASK).state, m)
         linear, percentile = stream.uniform(), stream.uniform()
     else:
-        last = int(t.used[p, f]) - 1
+        last = int(t.space.used[p, f]) - 1
         linear = (j - i) / (last - i) if j > i else (i - j) / i
-        percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i])
-    alpha, score = t.alpha[p, m], t.scores[p, f, m]
+        percentile = abs(t.draws.percentile[p, v] - t.draws.percentile[p, t.space.offsets[f] + i])
+    alpha, score = t.draws.alpha[p, m], t.draws.scores[p, f, m]
     unscaled = alpha * linear + (1 - alpha) * percentile
     return float(TIE * unscaled if score == 1 else (1 - score) * unscaled)
 
@@ -174,8 +174,10 @@ def scaled(costs: Numbers, ceiling: float, slope: float, step: float, step_at: f
 
 def objective_costs(t: Tables, p: int, codes: NDArray[np.int32]) -> Numbers:
     """Twin of `objective_costs`, from a table whose rows are all filled."""
-    rows = [t.cells[t.place[p, t.offsets[f] + code]] for f, code in enumerate(codes)]
-    return scaled(np.sum(rows, axis=0), t.uncovered_cost, t.slope, t.step, t.step_at)
+    rows = [t.cache.cells[t.cache.place[p, t.space.offsets[f] + code]] for f, code in enumerate(codes)]
+    return scaled(
+        np.sum(rows, axis=0), t.objective.uncovered_cost, t.objective.slope, t.objective.step, t.objective.step_at
+    )
 
 
 def lane_sum(terms: Sequence[float]) -> float:
@@ -220,8 +222,9 @@ def paper_swap_gain(costs: Numbers, place: int, candidate: Numbers, weights: Num
     return total
 
 
-def meets_rules(rules: RuleTables, offsets: NDArray[Any], p: int, start: Sequence[int], codes: Sequence[int]) -> bool:
+def meets_rules(space: Space, p: int, codes: Sequence[int]) -> bool:
     """Twin of `meets_rules`."""
+    rules, levels, offsets, start = space.rules, space.levels, space.offsets, space.start[p].tolist()
     if sum(a != b for a, b in zip(start, codes, strict=True)) > rules.max_changes:
         return False
     for k, literals in enumerate(rules.literal):
@@ -230,8 +233,8 @@ def meets_rules(rules: RuleTables, offsets: NDArray[Any], p: int, start: Sequenc
     for a, b, by, least in zip(
         rules.link_feature, rules.link_requires, rules.link_by, rules.link_at_least, strict=True
     ):
-        steps = (rules.levels[p, offsets[a] + codes[a]] - rules.levels[p, offsets[a] + start[a]]) / by
-        moved = rules.levels[p, offsets[b] + codes[b]] - rules.levels[p, offsets[b] + start[b]]
+        steps = (levels[p, offsets[a] + codes[a]] - levels[p, offsets[a] + start[a]]) / by
+        moved = levels[p, offsets[b] + codes[b]] - levels[p, offsets[b] + start[b]]
         if steps > 0 and np.sign(least) * moved < abs(least) * steps - 1e-9:
             return False
     return True
@@ -247,20 +250,20 @@ def set_score(
     t: Tables, p: int, codes: NDArray[np.int32], accepted: NDArray[np.bool_], size: int, objective: str
 ) -> float:
     """Twin of `set_score`, from a table whose rows are all filled."""
-    places = t.offsets[:-1]
-    allowed = np.array([t.allowed[p, places + c].all() for c in codes], dtype=bool)
+    places = t.space.offsets[:-1]
+    allowed = np.array([t.space.allowed[p, places + c].all() for c in codes], dtype=bool)
     good = accepted & allowed
     if objective == "emc":
-        costs = np.array([objective_costs(t, p, c) for c in codes[good]]).reshape(-1, t.alpha.shape[1])
-        return -emc(costs, t.weights[p], t.uncovered_cost + TIE)
+        costs = np.array([objective_costs(t, p, c) for c in codes[good]]).reshape(-1, t.draws.alpha.shape[1])
+        return -emc(costs, t.objective.weights[p], t.objective.uncovered_cost + TIE)
     valid = len(np.unique(codes[good], axis=0)) / size
-    own, levels = t.levels[p, places + t.start[p]], t.levels[p][places + codes]
+    own, levels = t.space.levels[p, places + t.space.start[p]], t.space.levels[p][places + codes]
     if objective == "sparsity":
-        measure = 1 - float((codes != t.start[p]).mean())
+        measure = 1 - float((codes != t.space.start[p]).mean())
     elif objective == "proximity":
-        measure = float(np.mean([1 - state_distance(x, own, t.span) for x in levels]))
+        measure = float(np.mean([1 - state_distance(x, own, t.space.span) for x in levels]))
     else:
-        pairs = [state_distance(levels[i], levels[j], t.span) for i in range(len(codes)) for j in range(i)]
+        pairs = [state_distance(levels[i], levels[j], t.space.span) for i in range(len(codes)) for j in range(i)]
         measure = float(np.mean(pairs)) if pairs else 0.0
     return (measure + valid) / 2
 
@@ -268,15 +271,15 @@ def set_score(
 def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> dict[str, Any]:
     """Twin of `describe_sets` for one person with at least one option, from a table whose rows are all filled."""
     rows = np.array(
-        [[t.cells[t.place[p, t.offsets[f] + c]] for f, c in enumerate(state)] for state in codes]
+        [[t.cache.cells[t.cache.place[p, t.space.offsets[f] + c]] for f, c in enumerate(state)] for state in codes]
     )  # [n, F, M]
-    free = (t.scores[p] == 1)[None] & np.isfinite(rows) & np.isnan(t.given[p, 0])
+    free = (t.draws.scores[p] == 1)[None] & np.isfinite(rows) & np.isnan(t.draws.given[p, 0])
     costs = np.where(free, 0.0, rows).sum(axis=1)
     ranked = np.where(np.isfinite(costs), np.array([objective_costs(t, p, c) for c in codes]), np.inf)
     reached = np.isfinite(costs).any(axis=0)
     owner = ranked.argmin(axis=0)
     lowest = costs[owner, np.arange(costs.shape[1])]
-    weights = t.weights[p]
+    weights = t.objective.weights[p]
     return {
         "expected": [
             float((weights * c)[np.isfinite(c)].sum() / weights[np.isfinite(c)].sum())
@@ -293,7 +296,7 @@ def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> d
 
 def smaller_code(t: Tables, g: Guides, p: int, option: NDArray[np.int32], f: int, guess: float, halve: bool) -> int:
     """Twin of `smaller_code`, by listing what is between."""
-    own, far = int(t.start[p, f]), int(option[f])
+    own, far = int(t.space.start[p, f]), int(option[f])
     sign = 1 if far > own else -1
     refused = {own: guess}
     accepted = 0.0
@@ -309,8 +312,8 @@ def smaller_code(t: Tables, g: Guides, p: int, option: NDArray[np.int32], f: int
         return -1
     at = (near + far) // 2
     if not halve and refused[near] < 0:
-        levels = t.levels[p, t.offsets[f] :]
+        levels = t.space.levels[p, t.space.offsets[f] :]
         share = refused[near] / (refused[near] - accepted)
         aim = levels[near] + (levels[far] - levels[near]) * share
         at = next((code for code in between if sign * (levels[code] - aim) >= 0), between[-1])
-    return next((code for code in range(at, far, sign) if t.allowed[p, t.offsets[f] + code]), -1)
+    return next((code for code in range(at, far, sign) if t.space.allowed[p, t.space.offsets[f] + code]), -1)

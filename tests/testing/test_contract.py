@@ -65,7 +65,7 @@ class TwistedRun:
         chosen: Chosen = self.run.chosen()
         if self.fault == "offers the present" and self.last is not None:
             codes = chosen.codes.copy()
-            codes[:, 0] = self.problem.samples.tables.start
+            codes[:, 0] = self.problem.samples.tables.space.start
             return Chosen(codes, np.maximum(chosen.n, 1), chosen.probability)
         if self.fault == "offers twice" and (chosen.n > 1).any():
             codes = chosen.codes.copy()

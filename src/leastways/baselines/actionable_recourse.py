@@ -157,7 +157,10 @@ class PercentileShift:
         """Return what each person's move to each slot costs, [P, V]; 0 for the slot they are at."""
         parts = []
         for f, ordered in enumerate(self.ordered):
-            levels, start = t.levels[:, t.offsets[f] : t.offsets[f + 1]], t.start[:, f, None].astype(np.int64)
+            levels, start = (
+                t.space.levels[:, t.space.offsets[f] : t.space.offsets[f + 1]],
+                t.space.start[:, f, None].astype(np.int64),
+            )
             parts.append(self._along(f, levels, start) if ordered else self._between(f, start))
         return np.concatenate(parts, axis=1)
 
@@ -315,7 +318,7 @@ class ActionableRun:
         self.done = np.zeros(P, np.bool_)
         self.cut_short = np.zeros(P, np.bool_)
         self.ended: dict[int, str] = {}  # by what, for those whose search did not end by having enough
-        self.found = Chosen.none(P, N, t.start.shape[1])
+        self.found = Chosen.none(P, N, t.space.start.shape[1])
         self.seeds = stream(problem.keys, "surrogate")
         # What the threshold is in log-odds; a surrogate's are clipped, so that a threshold of 1 is no infinity.
         self.cut = float(np.clip(logit(problem.threshold), -_FARTHEST, _FARTHEST))
@@ -323,8 +326,10 @@ class ActionableRun:
             parts, now = score.parts(problem.people)
             score.check(now, problem.present)
             cut = score.cut_at(problem.threshold)
-            own = _within_reach(parts, np.take_along_axis(parts, t.offsets[:-1] + t.start, axis=1), t, cut - score.base)
-            self.gain = parts - np.repeat(own, np.diff(t.offsets), axis=1)
+            own = _within_reach(
+                parts, np.take_along_axis(parts, t.space.offsets[:-1] + t.space.start, axis=1), t, cut - score.base
+            )
+            self.gain = parts - np.repeat(own, np.diff(t.space.offsets), axis=1)
             self.need = cut - score.base - own.sum(axis=1)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
@@ -446,14 +451,20 @@ class ActionableRun:
         self._build(p, *fit_surrogate(self._ground(p), states, probability, present, self.cut))
 
     def _build(self, p: int, gain: Floats, need: float) -> None:
-        t, rules = self.problem.samples.tables, self.problem.samples.rules
-        person = Person(p, t.start[p], t.offsets, t.allowed[p], rules)
-        self.programs[p] = Program.build(person, self.cost[p], gain, need + _MARGIN * max(1.0, abs(need)))
+        self.programs[p] = Program.build(
+            Person(p, self.problem.samples.space), self.cost[p], gain, need + _MARGIN * max(1.0, abs(need))
+        )
 
     def _ground(self, p: int) -> Grid:
         t = self.problem.samples.tables
-        places = np.where(t.ordered, t.used[p] - 1.0, 0.0)  # the span of an ordinal is its places'
-        return Grid(t.start[p], t.offsets, t.allowed[p], t.levels[p], np.where(t.span > 0.0, t.span, places))
+        places = np.where(t.space.ordered, t.space.used[p] - 1.0, 0.0)  # the span of an ordinal is its places'
+        return Grid(
+            t.space.start[p],
+            t.space.offsets,
+            t.space.allowed[p],
+            t.space.levels[p],
+            np.where(t.space.span > 0.0, t.space.span, places),
+        )
 
 
 def _within_reach(parts: Floats, own: Floats, t: Tables, wanted: float) -> Floats:
@@ -462,13 +473,13 @@ def _within_reach(parts: Floats, own: Floats, t: Tables, wanted: float) -> Float
     No other change makes up for a number far beyond the ends of a grid, and by how far does not matter. In a program
     with such a number, what the others add to reach the score `wanted` would be lost in the rounding.
     """
-    best = np.maximum.reduceat(np.where(t.allowed, parts, -np.inf), t.offsets[:-1], axis=1)
+    best = np.maximum.reduceat(np.where(t.space.allowed, parts, -np.inf), t.space.offsets[:-1], axis=1)
     enough = wanted - (best.sum(axis=1, keepdims=True) - best)  # with the best of all else, this much is needed here
     return np.where(own < enough - _ABSURD, enough - _ABSURD, own)
 
 
 def _steps(t: Tables) -> Floats:
     """Return 1 and the share of the grid that each move passes, [P, V]."""
-    sizes = np.diff(t.offsets)
-    slot = np.arange(t.offsets[-1]) - np.repeat(t.offsets[:-1], sizes)
-    return np.asarray(1.0 + np.abs(slot - np.repeat(t.start, sizes, axis=1)) / np.repeat(sizes, sizes))
+    sizes = np.diff(t.space.offsets)
+    slot = np.arange(t.space.offsets[-1]) - np.repeat(t.space.offsets[:-1], sizes)
+    return np.asarray(1.0 + np.abs(slot - np.repeat(t.space.start, sizes, axis=1)) / np.repeat(sizes, sizes))

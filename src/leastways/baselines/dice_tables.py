@@ -129,15 +129,15 @@ class Person:
     def __init__(self, layout: Layout, problem: Problem, place: int) -> None:
         t = problem.samples.tables
         self.layout = layout
-        self.start: NDArray[np.int32] = t.start[place]
-        self._place, self._tables, self._rules = place, t, problem.samples.rules
+        self.start: NDArray[np.int32] = t.space.start[place]
+        self._place, self._space = place, t.space
         self.codes: list[NDArray[np.int64]] = []  # permitted ones, present included, in dice-ml's order
         self.levels: list[NDArray[np.float64]] = []  # the values these codes stand for
         for f in layout.order:
-            slots = slice(t.offsets[f], t.offsets[f] + t.used[place, f])
-            codes = np.flatnonzero(t.allowed[place, slots])
+            slots = slice(t.space.offsets[f], t.space.offsets[f] + t.space.used[place, f])
+            codes = np.flatnonzero(t.space.allowed[place, slots])
             self.codes.append(codes)
-            self.levels.append(t.levels[place, slots][codes])
+            self.levels.append(t.space.levels[place, slots][codes])
 
     @cached_property
     def varies(self) -> list[str]:
@@ -183,9 +183,8 @@ class Person:
 
     def permits(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Say which states [R, F] are permitted to the person, [R]."""
-        t, out = self._tables, np.empty(len(states), np.bool_)
-        p, within = self._place, np.empty(len(states), np.bool_)
-        permitted_states(self._rules, t.allowed[p], t.offsets, p, self.start, states, within, out)
+        within, out = np.empty(len(states), np.bool_), np.empty(len(states), np.bool_)
+        permitted_states(self._space, self._place, states, within, out)
         return out
 
 

@@ -179,16 +179,16 @@ class FaceRun:
 
     def _line_up(self, p: int, costs: NDArray[np.float64], attached: csr_array) -> NDArray[np.int32]:
         """Return the states that may be offered to a person, by path cost, as many as may be asked about."""
-        graph, (t, rules) = self.face.graph, (self.problem.samples.tables, self.problem.samples.rules)
+        graph, t = self.face.graph, self.problem.samples.tables
         points = np.flatnonzero(np.isfinite(costs))
-        codes = in_grid_of(graph.codes[points], t.start[p], self.problem.people.inserted_at[p], self.stands_at[p])
+        codes = in_grid_of(graph.codes[points], t.space.start[p], self.problem.people.inserted_at[p], self.stands_at[p])
         values_fit, fits = np.empty(len(points), np.bool_), np.empty(len(points), np.bool_)
-        permitted_states(rules, t.allowed[p], t.offsets, p, t.start[p], codes, values_fit, fits)
+        permitted_states(t.space, p, codes, values_fit, fits)
         if not values_fit.all():  # a person with limits of their own, who does not walk through what they rule out
             open_to = np.ones(graph.n_points, np.bool_)
             open_to[points[~values_fit]] = False
             costs = graph.walk(attached, open_to)[0][0]
-        ends = np.isfinite(costs[points]) & (codes != t.start[p]).any(axis=1)
+        ends = np.isfinite(costs[points]) & (codes != t.space.start[p]).any(axis=1)
         fits &= ends & self.face.dense_enough[points]
         self.reached[p], self.suitable[p] = ends.sum(), fits.sum()
         order = np.argsort(costs[points[fits]], kind="stable")[: self.problem.budget]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.feasibility.kernels import RuleTables, meets_rules
+from leastways.feasibility.kernels import Space, meets_rules
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -22,13 +22,22 @@ _PRICES = 64  # of a point of score, at which bounds are worked out
 
 
 class Person(NamedTuple):
-    """One person's grid, and the rules they are under."""
+    """One person of a chunk, and what they may be offered."""
 
-    place: int  # in the rule tables
-    start: Codes  # [F]
-    offsets: NDArray[np.int64]  # [F + 1]
-    allowed: NDArray[np.bool_]  # [V]
-    rules: RuleTables
+    place: int  # in the chunk
+    space: Space
+
+    @property
+    def start(self) -> NDArray[np.int32]:
+        """Codes of the present state, [F]."""
+        start: NDArray[np.int32] = self.space.start[self.place]
+        return start
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Slots the person may move to, [V]."""
+        allowed: NDArray[np.bool_] = self.space.allowed[self.place]
+        return allowed
 
 
 class Found(NamedTuple):
@@ -76,7 +85,7 @@ class Program:
             most = np.maximum.reduceat(m.gain, first)
         else:
             least, most = np.zeros((len(prices), 0)), np.zeros(0)
-        rows = [(np.ones(len(m.code)), 1.0), (-np.ones(len(m.code)), -float(person.rules.max_changes))]
+        rows = [(np.ones(len(m.code)), 1.0), (-np.ones(len(m.code)), -float(person.space.rules.max_changes))]
         program = cls(person, m, need, place, prices, least, most, rows + list(_rule_rows(person, m)))
         program._push(np.zeros(len(features), np.int8))
         return program
@@ -157,7 +166,7 @@ class Program:
         """Whether moves do what the rows say, to the last digit."""
         p = self.person
         enough = float(self.moves.gain[taken].sum()) >= self.need
-        return enough and bool(meets_rules(p.rules, p.offsets, p.place, p.start, self._codes(taken)))
+        return enough and bool(meets_rules(p.space, p.place, self._codes(taken)))
 
 
 def _useful(person: Person, cost: Floats, gain: Floats) -> Moves:
@@ -166,12 +175,12 @@ def _useful(person: Person, cost: Floats, gain: Floats) -> Moves:
     As in the published method, a feature moves only where that raises the score; and a move is left out if another of
     the same feature costs no more and raises the score no less. A feature that rules speak of keeps all its moves.
     """
-    rules, keep = person.rules, []
+    rules, keep = person.space.rules, []
     spoken_of = [np.flatnonzero(rules.literal.any(axis=0)), rules.link_feature, rules.link_requires]
     bound = np.isin(np.arange(len(person.start)), np.concatenate(spoken_of))
     for f in range(len(person.start)):
-        slots = np.arange(person.offsets[f], person.offsets[f + 1])
-        slots = slots[person.allowed[slots] & (slots != person.offsets[f] + person.start[f])]
+        slots = np.arange(person.space.offsets[f], person.space.offsets[f + 1])
+        slots = slots[person.allowed[slots] & (slots != person.space.offsets[f] + person.start[f])]
         if not bound[f]:
             slots = slots[gain[slots] > 0.0]
             slots = slots[np.lexsort((-gain[slots], cost[slots]))]
@@ -180,18 +189,18 @@ def _useful(person: Person, cost: Floats, gain: Floats) -> Moves:
         keep.append(slots)
     feature = np.repeat(np.arange(len(keep)), [len(slots) for slots in keep])
     slot = np.concatenate(keep)
-    return Moves(feature, slot - person.offsets[feature], slot, cost[slot], gain[slot])
+    return Moves(feature, slot - person.space.offsets[feature], slot, cost[slot], gain[slot])
 
 
 def _rule_rows(person: Person, m: Moves) -> Iterator[tuple[Floats, float]]:
     """List rules as rows and what their product with the variables must reach at least."""
-    rules, offsets = person.rules, person.offsets
+    rules, offsets = person.space.rules, person.space.offsets
     own = offsets[:-1] + person.start  # [F]
     for k in range(len(rules.literal)):
         # A literal counts 1 where it holds: as it is now, unless the feature moves, and where a move makes it hold.
         holds = rules.meets[person.place, k] & np.repeat(rules.literal[k], np.diff(offsets))
         yield holds[m.slot].astype(np.float64) - holds[own][m.feature], 1.0 - holds[own].sum()
-    levels = rules.levels[person.place]
+    levels = person.space.levels[person.place]
     for a, b, by, at_least in zip(
         rules.link_feature, rules.link_requires, rules.link_by, rules.link_at_least, strict=True
     ):

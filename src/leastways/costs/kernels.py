@@ -29,43 +29,55 @@ from leastways._random_kernels import (
     normal,
     uniform,
 )
+from leastways.feasibility.kernels import Space
 
 # A feature with score 1 is free by the paper's formula. Its cells hold this share of the unscaled cost instead, so that
 # of two free moves the smaller wins; `charged` takes it out of every figure that is reported.
 TIE = 1e-6
 
 
-class Tables(NamedTuple):
-    """What the kernels know of a chunk of people."""
+class Draws(NamedTuple):
+    """What each person's cost functions were drawn to be, and what their cells follow from."""
 
-    start: NDArray[np.int32]  # [P, F] codes of the present state
-    offsets: NDArray[np.int64]  # [F + 1] first slot of each feature
-    draws: NDArray[np.int64]  # [V] which random draws a slot has
-    used: NDArray[np.int32]  # [P, F] slots in use
-    ordered: NDArray[np.bool_]  # [F]
-    levels: NDArray[np.float64]  # [P, V] values as numbers; places for categories
-    span: NDArray[np.float64]  # [F] range of a number, 0 for categories (whose distance is 0 or 1)
-    allowed: NDArray[np.bool_]  # [P, V] slots a person may move to, own slot included
+    keys: NDArray[np.uint64]  # [P]
+    slots: NDArray[np.int64]  # [V] which random draws a slot has
     percentile: NDArray[np.float64]  # [P, V]
     given: NDArray[np.float64]  # [P, V] costs a person stated, NaN elsewhere
     scores: NDArray[np.float64]  # [P, F, M] preference scores, NaN where not editable
     alpha: NDArray[np.float64]  # [P, M]
     editors: NDArray[np.int32]  # [P, F, M] the samples in which a feature is editable, packed to the front
     n_editors: NDArray[np.int64]  # [P, F]
-    keys: NDArray[np.uint64]  # [P]
     noise_std: float
+
+
+class Objective(NamedTuple):
+    """What a sample counts: slope * bounded cost, plus `step` if the cost is not below `step_at`."""
+
     weights: NDArray[np.float64]  # [P, M], summing to 1
     uncovered_cost: float
-    slope: float  # the objective of a sample is slope * bounded cost, plus `step` if the cost is not below `step_at`
+    slope: float
     step: float
     step_at: float
-    cells: NDArray[np.float64]  # [R, M] rows made so far, in order of first touch, whoever's they are
+
+
+class Cache(NamedTuple):
+    """Rows of costs made so far, and room to make them. Threads that work at the same time need their own."""
+
+    cells: NDArray[np.float64]  # [R, M] rows in order of first touch, whoever's they are
     place: NDArray[np.int32]  # [P, V] which row is whose, -1 if it is yet to be made
     n_rows: NDArray[np.int64]  # [1] rows made so far
     nothing: NDArray[np.float64]  # [M] zeros
     room: NDArray[np.float64]  # [5, M] scratch
     who: NDArray[np.int32]  # [M] scratch
-    picked: NDArray[np.int64]  # [F] scratch
+
+
+class Tables(NamedTuple):
+    """What the kernels know of a chunk of people."""
+
+    space: Space
+    draws: Draws
+    objective: Objective
+    cache: Cache
 
 
 @compiled
@@ -136,49 +148,49 @@ def linear_mean(i: int, j: int, used: int) -> float:
 @lean
 def make_room(t: Tables, rows: int) -> None:
     """Drop every row if there is no room for so many more."""
-    if t.n_rows[0] + rows > t.cells.shape[0]:
-        t.n_rows[0] = 0
-        for p in range(t.place.shape[0]):
-            fill(t.place[p], -1)
+    if t.cache.n_rows[0] + rows > t.cache.cells.shape[0]:
+        t.cache.n_rows[0] = 0
+        for p in range(t.cache.place.shape[0]):
+            fill(t.cache.place[p], -1)
 
 
 @lean
 def fill_row(t: Tables, p: int, f: int, j: int) -> None:
     """Write the costs of moving feature f of person p to code j, for every sample (steps 4 and 5)."""
-    v = t.offsets[f] + j
-    i = t.start[p, f]
+    v = t.space.offsets[f] + j
+    i = t.space.start[p, f]
     make_room(t, 1)
-    if t.place[p, v] < 0:
-        t.place[p, v] = t.n_rows[0]
-        t.n_rows[0] += 1
-    row = t.cells[t.place[p, v]]
+    if t.cache.place[p, v] < 0:
+        t.cache.place[p, v] = t.cache.n_rows[0]
+        t.cache.n_rows[0] += 1
+    row = t.cache.cells[t.cache.place[p, v]]
     if j == i:
         fill(row, 0.0)
         return
     fill(row, np.inf)
-    if not t.allowed[p, v]:
+    if not t.space.allowed[p, v]:
         return
-    if not np.isnan(t.given[p, v]):
-        fill(row, t.given[p, v])
+    if not np.isnan(t.draws.given[p, v]):
+        fill(row, t.draws.given[p, v])
         return
-    ordered = t.ordered[f]
-    linear = linear_mean(i, j, t.used[p, f]) if ordered else 0.0
-    percentile = abs(t.percentile[p, v] - t.percentile[p, t.offsets[f] + i]) if ordered else 0.0
-    row_key = keyed(t.keys[p], -1 - t.draws[v])
-    noisy, means = t.who, t.room[0]
+    ordered = t.space.ordered[f]
+    linear = linear_mean(i, j, t.space.used[p, f]) if ordered else 0.0
+    percentile = abs(t.draws.percentile[p, v] - t.draws.percentile[p, t.space.offsets[f] + i]) if ordered else 0.0
+    row_key = keyed(t.draws.keys[p], -1 - t.draws.slots[v])
+    noisy, means = t.cache.who, t.cache.room[0]
     n = int(np.int64(0))  # a plain 0 is a type of its own to numba: what it is given to would be compiled twice
-    for e in range(t.n_editors[p, f]):
-        m = t.editors[p, f, e]
+    for e in range(t.draws.n_editors[p, f]):
+        m = t.draws.editors[p, f, e]
         if not ordered:
             state, linear = uniform(keyed(row_key, m))
             state, percentile = uniform(state)
-        unscaled = t.alpha[p, m] * linear + (1.0 - t.alpha[p, m]) * percentile
-        scale = 1.0 - t.scores[p, f, m]
+        unscaled = t.draws.alpha[p, m] * linear + (1.0 - t.draws.alpha[p, m]) * percentile
+        scale = 1.0 - t.draws.scores[p, f, m]
         row[m] = unscaled * (scale if scale > 0.0 else TIE)
         noisy[n], means[n] = m, row[m]
         n += 1 if scale > 0.0 else 0
-    if t.noise_std > 0.0:
-        noisy_row(keyed(row_key, -1), noisy, t.room, n, t.noise_std, row)
+    if t.draws.noise_std > 0.0:
+        noisy_row(keyed(row_key, -1), noisy, t.cache.room, n, t.draws.noise_std, row)
 
 
 @lean
@@ -200,14 +212,14 @@ def scaled(cost: float, ceiling: float, slope: float, step: float, step_at: floa
 @lean
 def top_of(t: Tables) -> float:
     """Return what a sample that no option serves counts in the objective."""
-    return float(t.slope * (t.uncovered_cost + TIE) + t.step)
+    return float(t.objective.slope * (t.objective.uncovered_cost + TIE) + t.objective.step)
 
 
 @lean
 def reachable(t: Tables, p: int, codes: NDArray[np.int32]) -> bool:
     """Whether every change of this state (codes [F]) is one the person may make."""
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f] and not t.allowed[p, t.offsets[f] + codes[f]]:
+        if codes[f] != t.space.start[p, f] and not t.space.allowed[p, t.space.offsets[f] + codes[f]]:
             return False
     return True
 
@@ -215,9 +227,9 @@ def reachable(t: Tables, p: int, codes: NDArray[np.int32]) -> bool:
 @lean
 def row_of(t: Tables, p: int, f: int, j: int) -> int:
     """Return which row of the cells holds the costs of moving feature f of person p to code j, made now if need be."""
-    if t.place[p, t.offsets[f] + j] < 0:
+    if t.cache.place[p, t.space.offsets[f] + j] < 0:
         fill_row(t, p, f, j)
-    return int(t.place[p, t.offsets[f] + j])
+    return int(t.cache.place[p, t.space.offsets[f] + j])
 
 
 @lean
@@ -225,7 +237,7 @@ def _make_ready(t: Tables, p: int, codes: NDArray[np.int32]) -> None:
     """Fill the rows of a state's changes that are not there."""
     make_room(t, codes.shape[0])
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f] and t.place[p, t.offsets[f] + codes[f]] < 0:
+        if codes[f] != t.space.start[p, f] and t.cache.place[p, t.space.offsets[f] + codes[f]] < 0:
             fill_row(t, p, f, codes[f])
 
 
@@ -238,7 +250,7 @@ def _put_sum(
     t: Tables,
     out: NDArray[np.float64],
 ) -> None:
-    ceiling, slope, step, step_at = t.uncovered_cost, t.slope, t.step, t.step_at
+    ceiling, slope, step, step_at = t.objective.uncovered_cost, t.objective.slope, t.objective.step, t.objective.step_at
     for m in range(out.shape[0]):
         out[m] = scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at)
 
@@ -249,11 +261,11 @@ def _first_four(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the rows of a state's first four changes, of those that are made; zeros where there are fewer."""
     n = 0
-    a, b, c, d = t.nothing, t.nothing, t.nothing, t.nothing
+    a, b, c, d = t.cache.nothing, t.cache.nothing, t.cache.nothing, t.cache.nothing
     for f in range(codes.shape[0]):
-        place = t.place[p, t.offsets[f] + codes[f]]
-        if codes[f] != t.start[p, f] and place >= 0:
-            row = t.cells[place]
+        place = t.cache.place[p, t.space.offsets[f] + codes[f]]
+        if codes[f] != t.space.start[p, f] and place >= 0:
+            row = t.cache.cells[place]
             if n == 0:
                 a = row
             elif n == 1:
@@ -273,7 +285,13 @@ def _known_below(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np
     Costs are never negative, so that any of a state's rows are enough to rule it out; four are looked at.
     """
     a, b, c, d = _first_four(t, p, codes)
-    below, ceiling, slope, step, step_at = 0, t.uncovered_cost, t.slope, t.step, t.step_at
+    below, ceiling, slope, step, step_at = (
+        0,
+        t.objective.uncovered_cost,
+        t.objective.slope,
+        t.objective.step,
+        t.objective.step_at,
+    )
     for m in range(lowest.shape[0]):
         below += 1 if scaled(a[m] + b[m] + c[m] + d[m], ceiling, slope, step, step_at) < lowest[m] else 0
     return below > 0
@@ -288,7 +306,7 @@ def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.flo
     if not _known_below(t, p, codes, lowest):
         return False
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f] and t.place[p, t.offsets[f] + codes[f]] < 0:
+        if codes[f] != t.space.start[p, f] and t.cache.place[p, t.space.offsets[f] + codes[f]] < 0:
             _make_ready(t, p, codes)
             return _known_below(t, p, codes, lowest)
     return True
@@ -304,19 +322,25 @@ def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np
     a, b, c, d = _first_four(t, p, codes)
     n = 0
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f]:
+        if codes[f] != t.space.start[p, f]:
             n += 1
             if n == 5:
                 fill(out, 0.0)
             if n >= 5:
-                row = t.cells[t.place[p, t.offsets[f] + codes[f]]]
+                row = t.cache.cells[t.cache.place[p, t.space.offsets[f] + codes[f]]]
                 for m in range(out.shape[0]):
                     out[m] += row[m]
     if n <= 4:
         _put_sum(a, b, c, d, t, out)
     else:
         for m in range(out.shape[0]):
-            out[m] = scaled(out[m] + a[m] + b[m] + c[m] + d[m], t.uncovered_cost, t.slope, t.step, t.step_at)
+            out[m] = scaled(
+                out[m] + a[m] + b[m] + c[m] + d[m],
+                t.objective.uncovered_cost,
+                t.objective.slope,
+                t.objective.step,
+                t.objective.step_at,
+            )
 
 
 @lean
@@ -325,13 +349,13 @@ def charged(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64
     _make_ready(t, p, codes)
     fill(out, 0.0)
     for f in range(codes.shape[0]):
-        if codes[f] == t.start[p, f]:
+        if codes[f] == t.space.start[p, f]:
             continue
-        v = t.offsets[f] + codes[f]
-        row = t.cells[t.place[p, v]]
-        stated = not np.isnan(t.given[p, v])
+        v = t.space.offsets[f] + codes[f]
+        row = t.cache.cells[t.cache.place[p, v]]
+        stated = not np.isnan(t.draws.given[p, v])
         for m in range(out.shape[0]):
-            if stated or t.scores[p, f, m] != 1.0:
+            if stated or t.draws.scores[p, f, m] != 1.0:
                 out[m] += row[m]
             elif np.isinf(row[m]):
                 out[m] = np.inf

@@ -14,7 +14,7 @@ from leastways._messages import plain
 from leastways._random import Keys, stream
 from leastways._validation import is_real
 from leastways.costs.distribution import CostDistribution
-from leastways.costs.kernels import Tables, draw_profiles
+from leastways.costs.kernels import Cache, Draws, Objective, Tables, draw_profiles
 from leastways.costs.percentiles import Percentiles
 from leastways.costs.preferences import (
     Preferences,
@@ -25,16 +25,15 @@ from leastways.costs.preferences import (
     preference_tables,
 )
 from leastways.errors import PreferenceError
-from leastways.feasibility.kernels import RuleTables, permitted_rows
+from leastways.feasibility.kernels import Space, permitted_rows
+from leastways.feasibility.space import offered_values, space_of
 from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import finite, grid_places, levels_of, slots_used
-from leastways.schema.rules import AtMost, Linked, clauses_of
+from leastways.schema.encoding import finite, levels_of
 
 _TIE_BREAK = 0.01  # how much EMC counts beside the share of satisfied samples
-_BY_PERSON = (
-    *("start", "used", "levels", "allowed", "percentile", "given", "scores", "alpha", "editors", "n_editors"),
-    *("keys", "weights"),
-)
+# What has a row per person: the rest of a record is the same for a part of the people.
+_SPACE_BY_PERSON = ("start", "used", "levels", "allowed", "choices", "n_choices")
+_DRAWS_BY_PERSON = ("keys", "percentile", "given", "scores", "alpha", "editors", "n_editors")
 _CELL_BYTES = 100 * 2**20  # beyond this, rows are dropped and made again
 
 
@@ -44,17 +43,16 @@ def _room(rows: int, F: int, n_samples: int) -> NDArray[np.float64]:
     return np.empty((max(min(rows, most), F), n_samples))
 
 
-def _working_room(P: int, V: int, F: int, M: int, cells: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the parts of the tables that kernels write to. Whoever works at the same time needs their own."""
-    return {
-        "cells": cells,
-        "place": np.full((P, V), -1, np.int32),
-        "n_rows": np.zeros(1, np.int64),
-        "nothing": np.zeros(M),
-        "room": np.empty((5, M)),
-        "who": np.empty(M, np.int32),
-        "picked": np.empty(F, np.int64),
-    }
+def _empty_cache(P: int, V: int, M: int, cells: NDArray[np.float64]) -> Cache:
+    """Return a cache in which no row is made yet."""
+    return Cache(
+        cells=cells,
+        place=np.full((P, V), -1, np.int32),
+        n_rows=np.zeros(1, np.int64),
+        nothing=np.zeros(M),
+        room=np.empty((5, M)),
+        who=np.empty(M, np.int32),
+    )
 
 
 @dataclass(frozen=True)
@@ -62,33 +60,41 @@ class CostSamples:
     """M cost functions for each of some people, and the rules those people are under."""
 
     tables: Tables
-    rules: RuleTables
     offered: NDArray[np.bool_]  # [P, V] values that people may be led to, whether or not this one may
 
     @property
     def n_people(self) -> int:
         """People in this chunk."""
-        return len(self.tables.start)
+        return len(self.space.start)
+
+    @property
+    def space(self) -> Space:
+        """The states that each person may be offered."""
+        space: Space = self.tables.space
+        return space
 
     @property
     def n_samples(self) -> int:
         """Cost functions per person."""
-        return int(self.tables.alpha.shape[1])
+        return int(self.tables.draws.alpha.shape[1])
 
     def permits(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Say which states (codes [R, F], each in the grid of its person [R]) the person may be led to, [R]."""
-        t, fits = self.tables, np.zeros(len(people), np.bool_)
-        permitted_rows(self.rules, t.allowed, t.offsets, t.start, people, codes, fits)
+        fits = np.zeros(len(people), np.bool_)
+        permitted_rows(self.space, people, codes, fits)
         return fits
 
     def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
         """Return some of the people, with room of their own to work in: the same draws, made again."""
-        t = self.tables
-        cut: dict[str, Any] = {name: getattr(t, name)[rows] for name in _BY_PERSON}
-        P, (_, V), F, M = len(cut["start"]), t.place.shape, t.start.shape[1], self.n_samples
-        own = _working_room(P, V, F, M, _room(P * V, F, M))
-        rules = self.rules._replace(meets=self.rules.meets[rows], levels=self.rules.levels[rows])
-        return CostSamples(t._replace(**(cut | own)), rules, self.offered[rows])
+        t, M = self.tables, self.n_samples
+        part: dict[str, Any] = {name: getattr(t.space, name)[rows] for name in _SPACE_BY_PERSON}
+        rules = t.space.rules._replace(meets=t.space.rules.meets[rows])
+        space = t.space._replace(**part, rules=rules, picked=np.empty_like(t.space.picked))
+        draws = t.draws._replace(**{name: getattr(t.draws, name)[rows] for name in _DRAWS_BY_PERSON})
+        objective = t.objective._replace(weights=t.objective.weights[rows])
+        (P, F), V = space.start.shape, t.cache.place.shape[1]
+        cache = _empty_cache(P, V, M, _room(P * V, F, M))
+        return CostSamples(Tables(space, draws, objective, cache), self.offered[rows])
 
 
 @dataclass(frozen=True)
@@ -132,33 +138,27 @@ class CostModel:
         V, F = int(schema.offsets[-1]), len(schema.features)
         known = levels_of(schema.features, people)
         levels = finite(schema.features, known)
-        used = slots_used(schema.features, people)
         told = preference_tables(schema, known, people.codes, preferences)
         changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing & ~told.locked
         percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
         open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
-        offered = offered_values(schema, people)
-        tables = Tables(
-            start=people.codes,
-            offsets=schema.offsets,
-            draws=schema.draws,
-            used=used,
-            ordered=np.array([f.ordered for f in schema.features]),
-            levels=np.ascontiguousarray(np.concatenate(levels, axis=1)),
-            span=np.array([f.range if f.numeric else 0.0 for f in schema.features]),
-            allowed=permitted(schema, people, used, open_to, told.accepted & offered, told.given),
+        space = space_of(schema, people, open_to, told.accepted, told.given)
+        draws = Draws(
+            slots=schema.draws,
             percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
             given=told.given,
             noise_std=float(self.distribution.noise_std),
+            **self._profiles(told, changeable, stream(keys, "cost"), n_samples),
+        )
+        objective = Objective(
             weights=np.full((P, n_samples), 1.0 / n_samples),
             uncovered_cost=float(uncovered_cost),
             slope=1.0 if satisfied_below is None else _TIE_BREAK,
             step=0.0 if satisfied_below is None else 1.0,
             step_at=np.inf if satisfied_below is None else float(satisfied_below),
-            **self._profiles(told, changeable, stream(keys, "cost"), n_samples),
-            **_working_room(P, V, F, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells),
         )
-        return CostSamples(tables, rule_tables(schema, known, tables.levels), offered)
+        cache = _empty_cache(P, V, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells)
+        return CostSamples(Tables(space, draws, objective, cache), offered_values(schema, people))
 
     def _profiles(
         self, told: PreferenceTables, changeable: NDArray[np.bool_], keys: Keys, n_samples: int
@@ -186,90 +186,25 @@ class CostModel:
         return {"scores": scores, "alpha": alphas, "editors": editors, "n_editors": n_editors, "keys": keys}
 
 
-def offered_values(schema: Schema, people: Encoded) -> NDArray[np.bool_]:
-    """Mark the slots that are values which people may be led to, [P, V]."""
-    offered = np.ones((len(people), int(schema.offsets[-1])), np.bool_)
-    for f, feature in enumerate(schema.features):
-        if feature.excluded:
-            slots, at = np.arange(feature.n_slots)[None, :], people.inserted_at[:, f, None]
-            here = slice(schema.offsets[f], schema.offsets[f + 1])
-            offered[:, here] = feature.offered[grid_places(slots, at, len(feature.values))]
-    return offered
-
-
-def permitted(
-    schema: Schema,
-    people: Encoded,
-    used: NDArray[np.int32],
-    open_to: NDArray[np.bool_],
-    accepted: NDArray[np.bool_],
-    given: NDArray[np.float64],
-) -> NDArray[np.bool_]:
-    """Mark the slots that people may move to, [P, V]: in use, in direction, accepted, open; and their own.
-
-    `accepted` are the values that both they and the schema accept: see `offered_values`.
-    """
-    parts = []
-    for f, feature in enumerate(schema.features):
-        slots = np.arange(feature.n_slots)[None, :]
-        own = people.codes[:, f, None]
-        ok = (slots < used[:, f, None]) & open_to[:, f, None]
-        if feature.direction == "up":
-            ok &= slots > own
-        elif feature.direction == "down":
-            ok &= slots < own
-        lo, hi = schema.offsets[f], schema.offsets[f + 1]
-        ok &= accepted[:, lo:hi] & ~np.isposinf(given[:, lo:hi])
-        parts.append(ok | (slots == own))
-    return np.concatenate(parts, axis=1)
-
-
-def rule_tables(schema: Schema, levels: Sequence[NDArray[np.float64]], all_levels: NDArray[np.float64]) -> RuleTables:
-    """Compile the schema's rules for these people."""
-    P, F, V = len(levels[0]), len(schema.features), int(schema.offsets[-1])
-    by_name = dict(zip(schema.names, levels, strict=True))
-    clauses = [c for rule in schema.rules for c in clauses_of(rule, schema.by_name, by_name)]
-    links = [r for r in schema.rules if isinstance(r, Linked)]
-    literal, meets = np.zeros((len(clauses), F), np.bool_), np.zeros((P, len(clauses), V), np.bool_)
-    for k, clause in enumerate(clauses):
-        for name, mask in clause.items():
-            f = schema.position(name)
-            literal[k, f] = True
-            meets[:, k, schema.offsets[f] : schema.offsets[f + 1]] = mask
-    return RuleTables(
-        literal=literal,
-        meets=meets,
-        link_feature=np.array([schema.position(r.feature) for r in links], dtype=np.int64),
-        link_requires=np.array([schema.position(r.requires) for r in links], dtype=np.int64),
-        link_by=np.array([r.by for r in links], dtype=np.float64),
-        link_at_least=np.array([r.at_least for r in links], dtype=np.float64),
-        levels=all_levels,
-        max_changes=min([F, *(r.changes for r in schema.rules if isinstance(r, AtMost))]),
-    )
-
-
 StatedCost = Mapping[str, Any] | Callable[[str, Any, Any], float]
 
 
 def stated_costs(
     schema: Schema, people: Encoded, person: pd.DataFrame, cost: StatedCost
-) -> tuple[NDArray[np.float64], RuleTables]:
-    """Lay out what one person's moves cost, [1, V], infinite where they may not; and the rules they are under."""
-    levels = levels_of(schema.features, people)
-    V = int(schema.offsets[-1])
+) -> tuple[NDArray[np.float64], Space]:
+    """Lay out what one person's moves cost, [1, V], infinite where they may not; and what they may be offered."""
     changeable = np.array([[f.direction != "fixed" for f in schema.features]]) & ~people.missing
-    nothing = np.full((1, V), np.nan)
-    used = slots_used(schema.features, people)
-    may = permitted(schema, people, used, changeable, offered_values(schema, people), nothing)[0]
+    space = space_of(schema, people, changeable)
+    may = space.allowed[0].copy()
     may[schema.offsets[:-1] + people.codes[0]] = False  # where they are
-    costs = np.full(V, np.inf)
+    costs = np.full(len(may), np.inf)
     if callable(cost):
         _ask(schema, people, person, cost, may, costs)
     else:
-        _look_up(schema, people, person, cost, levels, costs)
+        _look_up(schema, people, person, cost, levels_of(schema.features, people), costs)
     costs[~may] = np.inf
     costs[schema.offsets[:-1] + people.codes[0]] = 0.0
-    return costs[None, :], rule_tables(schema, levels, np.concatenate(finite(schema.features, levels), axis=1))
+    return costs[None, :], space
 
 
 def _look_up(

@@ -54,7 +54,7 @@ def evaluate_people(plans: RecoursePlans, truth: SimulatedPeople, k: float = 1.0
         {
             "min_cost": min_costs,
             "satisfied": min_costs < k,
-            **_distances(present, different[:, 1:], n, truth.samples.tables.span),
+            **_distances(present, different[:, 1:], n, truth.samples.tables.space.span),
             "validity": n / int(plans.settings["n_options"]),
         },
         index=plans.summary.index,

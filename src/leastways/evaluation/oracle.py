@@ -120,18 +120,17 @@ def oracle(
     if isinstance(cost, SimulatedPeople):
         place = _place(cost, schema, label, frame)
         samples = cost.samples.part(slice(place, place + 1))
-        what, rules = searches_of(samples), samples.rules
+        what = searches_of(samples)
     else:
-        table, rules = stated_costs(schema, encoded, frame, cost)
+        table, space = stated_costs(schema, encoded, frame, cost)
         none_free = np.zeros((1, len(schema.features)), np.bool_)
-        what = searches(encoded.codes, schema.offsets, 1, table, none_free)
+        what = searches(space, 1, table, none_free)
     meter = QueryCounter(as_model(model, target, threshold=threshold))
     before = {name: value_or_none(frame[name].iloc[0]) for name in schema.names}
     if meter.evaluate(schema.decode(encoded))[0] >= threshold:
         return OracleResult(label, "already_positive", 0.0, 0.0, before, (), meter.rows, meter.calls)
     found = cheapest_states(
         what,
-        rules,
         _judge(schema, encoded, meter),
         threshold,
         most_cost=max_cost,
@@ -202,7 +201,6 @@ def oracle_people(
             samples = truth.samples.part(rows)
             found = cheapest_states(
                 searches_of(samples),
-                samples.rules,
                 _judge(schema, truth.people.take(rows), meter),
                 threshold,
                 most_cost=max_cost,

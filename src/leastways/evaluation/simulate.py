@@ -48,11 +48,11 @@ class SimulatedPeople:
         t, names = self.samples.tables, np.array(self.schema.names)
         out = {}
         for p, (label, said) in enumerate(zip(self.index, self.told or [None] * len(self.index), strict=True)):
-            scores = t.scores[p, :, 0]
+            scores = t.draws.scores[p, :, 0]
             drawn = names[~np.isnan(scores)].tolist()
             if drawn:
                 pairs = zip(drawn, scores[~np.isnan(scores)].tolist(), strict=True)
-                whole = Preferences(editable=drawn, scores=dict(pairs), alpha=float(t.alpha[p, 0]))
+                whole = Preferences(editable=drawn, scores=dict(pairs), alpha=float(t.draws.alpha[p, 0]))
                 out[label] = whole if said is None else self._merged(whole, said)
         return out
 

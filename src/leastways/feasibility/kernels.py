@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from leastways._compiled import lean
 from leastways._random_kernels import below, copy
 
-_REPAIRS = 8
+_REPAIRS = 8  # attempts to bring a proposal inside the rules
+_TRIES = 20  # proposals drawn before giving up
 
 
 class RuleTables(NamedTuple):
@@ -22,35 +23,44 @@ class RuleTables(NamedTuple):
     link_requires: NDArray[np.int64]  # [L]
     link_by: NDArray[np.float64]  # [L]
     link_at_least: NDArray[np.float64]  # [L]
-    levels: NDArray[np.float64]  # [P, V] values as numbers
     max_changes: int
 
 
+class Space(NamedTuple):
+    """The states that each person of a chunk may be offered: one grid a feature, permitted slots, rules."""
+
+    start: NDArray[np.int32]  # [P, F] codes of the present state
+    offsets: NDArray[np.int64]  # [F + 1] first slot of each feature
+    used: NDArray[np.int32]  # [P, F] slots in use
+    ordered: NDArray[np.bool_]  # [F]
+    levels: NDArray[np.float64]  # [P, V] values as numbers; positions for categories
+    span: NDArray[np.float64]  # [F] range of a number, 0 for categories (whose distance is 0 or 1)
+    allowed: NDArray[np.bool_]  # [P, V] slots a person may move to, own slot included
+    choices: NDArray[np.int32]  # [P, V] each feature's codes that proposals may use, packed at its offset
+    n_choices: NDArray[np.int32]  # [P, F]
+    rules: RuleTables
+    picked: NDArray[np.int64]  # [F] scratch
+
+
 @lean
-def clause_holds(rules: RuleTables, offsets: NDArray[np.int64], p: int, k: int, codes: NDArray[np.int32]) -> bool:
+def clause_holds(space: Space, p: int, k: int, codes: NDArray[np.int32]) -> bool:
     """Whether clause k holds in this state."""
     for f in range(codes.shape[0]):
-        if rules.literal[k, f] and rules.meets[p, k, offsets[f] + codes[f]]:
+        if space.rules.literal[k, f] and space.rules.meets[p, k, space.offsets[f] + codes[f]]:
             return True
     return False
 
 
 @lean
-def link_shortfall(
-    rules: RuleTables,
-    offsets: NDArray[np.int64],
-    p: int,
-    link: int,
-    start: NDArray[np.int32],
-    codes: NDArray[np.int32],
-) -> float:
+def link_shortfall(space: Space, p: int, link: int, codes: NDArray[np.int32]) -> float:
     """How much the required feature still has to move, 0 or less if the link is met."""
+    rules, levels, offsets, start = space.rules, space.levels, space.offsets, space.start[p]
     a, b = rules.link_feature[link], rules.link_requires[link]
-    moved = (rules.levels[p, offsets[a] + codes[a]] - rules.levels[p, offsets[a] + start[a]]) / rules.link_by[link]
+    moved = (levels[p, offsets[a] + codes[a]] - levels[p, offsets[a] + start[a]]) / rules.link_by[link]
     if moved <= 0.0:
         return 0.0
     sign = 1.0 if rules.link_at_least[link] > 0.0 else -1.0
-    has = sign * (rules.levels[p, offsets[b] + codes[b]] - rules.levels[p, offsets[b] + start[b]])
+    has = sign * (levels[p, offsets[b] + codes[b]] - levels[p, offsets[b] + start[b]])
     return abs(rules.link_at_least[link]) * moved - has - 1e-9
 
 
@@ -65,33 +75,24 @@ def changes(start: NDArray[np.int32], codes: NDArray[np.int32]) -> int:
 
 
 @lean
-def meets_rules(
-    rules: RuleTables, offsets: NDArray[np.int64], p: int, start: NDArray[np.int32], codes: NDArray[np.int32]
-) -> bool:
+def meets_rules(space: Space, p: int, codes: NDArray[np.int32]) -> bool:
     """Whether a state breaks no rule."""
-    if changes(start, codes) > rules.max_changes:
+    rules = space.rules
+    if changes(space.start[p], codes) > rules.max_changes:
         return False
     for k in range(rules.literal.shape[0]):
-        if not clause_holds(rules, offsets, p, k, codes):
+        if not clause_holds(space, p, k, codes):
             return False
     for link in range(rules.link_feature.shape[0]):
-        if link_shortfall(rules, offsets, p, link, start, codes) > 0.0:
+        if link_shortfall(space, p, link, codes) > 0.0:
             return False
     return True
 
 
 @lean
-def _repair_clause(
-    rules: RuleTables,
-    offsets: NDArray[np.int64],
-    p: int,
-    k: int,
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
-    codes: NDArray[np.int32],
-    state: np.uint64,
-) -> np.uint64:
+def _repair_clause(space: Space, p: int, k: int, codes: NDArray[np.int32], state: np.uint64) -> np.uint64:
     """Set one feature of a broken clause, taken at random, to a random value that satisfies it."""
+    rules, offsets, choices, n_choices = space.rules, space.offsets, space.choices[p], space.n_choices[p]
     options = 0
     for f in range(codes.shape[0]):
         if rules.literal[k, f]:
@@ -113,25 +114,17 @@ def _repair_clause(
 
 
 @lean
-def _repair_link(
-    rules: RuleTables,
-    offsets: NDArray[np.int64],
-    p: int,
-    link: int,
-    start: NDArray[np.int32],
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
-    codes: NDArray[np.int32],
-) -> None:
+def _repair_link(space: Space, p: int, link: int, codes: NDArray[np.int32]) -> None:
     """Move the required feature just far enough; if nothing is far enough, undo the move that demands it."""
+    rules, offsets, choices, start = space.rules, space.offsets, space.choices[p], space.start[p]
     b = rules.link_requires[link]
     before = codes[b]
     best = -1
-    for c in range(n_choices[b]):
+    for c in range(space.n_choices[p, b]):
         code = choices[offsets[b] + c]
         codes[b] = code
         near = abs(code - start[b])
-        if link_shortfall(rules, offsets, p, link, start, codes) <= 0.0 and (best < 0 or near < abs(best - start[b])):
+        if link_shortfall(space, p, link, codes) <= 0.0 and (best < 0 or near < abs(best - start[b])):
             best = code
     if best >= 0:
         codes[b] = best
@@ -142,26 +135,23 @@ def _repair_link(
 
 @lean
 def repair(
-    rules: RuleTables,
-    offsets: NDArray[np.int64],
+    space: Space,
     p: int,
-    start: NDArray[np.int32],  # [F]
-    choices: NDArray[np.int32],  # [V] each feature's permitted codes, packed at its offset
-    n_choices: NDArray[np.int32],  # [F]
     codes: NDArray[np.int32],  # [F] changed in place
     state: np.uint64,
 ) -> tuple[np.uint64, bool]:
     """Try to bring a proposal inside the rules; the answer says whether it is there."""
+    rules, start = space.rules, space.start[p]
     for _ in range(_REPAIRS):
         broken = False
         for link in range(rules.link_feature.shape[0]):
-            if link_shortfall(rules, offsets, p, link, start, codes) > 0.0:
+            if link_shortfall(space, p, link, codes) > 0.0:
                 broken = True
-                _repair_link(rules, offsets, p, link, start, choices, n_choices, codes)
+                _repair_link(space, p, link, codes)
         for k in range(rules.literal.shape[0]):
-            if not clause_holds(rules, offsets, p, k, codes):
+            if not clause_holds(space, p, k, codes):
                 broken = True
-                state = _repair_clause(rules, offsets, p, k, choices, n_choices, codes, state)
+                state = _repair_clause(space, p, k, codes, state)
         excess = changes(start, codes) - rules.max_changes
         while excess > 0:
             broken = True
@@ -175,7 +165,7 @@ def repair(
             excess -= 1
         if not broken:
             return state, True
-    return state, meets_rules(rules, offsets, p, start, codes)
+    return state, meets_rules(space, p, codes)
 
 
 # Which of many states a person may be led to: every value permitted, no rule broken.
@@ -196,40 +186,29 @@ def _values_fit(
 
 @lean
 def permitted_states(
-    rules: RuleTables,
-    allowed: NDArray[np.bool_],  # [V] the person's slots
-    offsets: NDArray[np.int64],  # [F + 1]
+    space: Space,
     p: int,
-    start: NDArray[np.int32],  # [F]
     codes: NDArray[np.int32],  # [R, F] states in the person's grid
     values_fit: NDArray[np.bool_],  # [R] written: every value is one the person may move to
     fits: NDArray[np.bool_],  # [R] written: and no rule is broken
 ) -> None:
     """Mark the states with permitted values, and those of them that break no rule."""
     for r in range(codes.shape[0]):
-        values_fit[r] = _values_fit(allowed, offsets, codes[r])
-        fits[r] = values_fit[r] and meets_rules(rules, offsets, p, start, codes[r])
+        values_fit[r] = _values_fit(space.allowed[p], space.offsets, codes[r])
+        fits[r] = values_fit[r] and meets_rules(space, p, codes[r])
 
 
 @lean
 def permitted_rows(
-    rules: RuleTables,
-    allowed: NDArray[np.bool_],  # [P, V]
-    offsets: NDArray[np.int64],  # [F + 1]
-    start: NDArray[np.int32],  # [P, F]
+    space: Space,
     people: NDArray[np.int64],  # [R] whose row it is
     codes: NDArray[np.int32],  # [R, F]
     fits: NDArray[np.bool_],  # [R] written
 ) -> None:
-    """Mark the rows, each of its own person, that the person may be led to."""
+    """Mark the rows that are permitted to their person."""
     for r in range(codes.shape[0]):
         p = people[r]
-        fits[r] = _values_fit(allowed[p], offsets, codes[r]) and meets_rules(rules, offsets, p, start[p], codes[r])
-
-
-# New states to ask about: perturbations of a state, and uniform draws over the space. Rules hold for every one.
-
-_TRIES = 20
+        fits[r] = _values_fit(space.allowed[p], space.offsets, codes[r]) and meets_rules(space, p, codes[r])
 
 
 @lean
@@ -250,32 +229,10 @@ def list_choices(
             n_choices[p, f] = n
 
 
-class StateTables(Protocol):
-    """Slots and present states of a chunk of people: the part of the cost tables that proposals read."""
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """[F + 1]."""
-
-    @property
-    def start(self) -> NDArray[np.int32]:
-        """[P, F]."""
-
-    @property
-    def picked(self) -> NDArray[np.int64]:
-        """[F] scratch."""
-
-
 @lean
-def _change_one(
-    offsets: NDArray[np.int64],
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
-    f: int,
-    codes: NDArray[np.int32],
-    state: np.uint64,
-) -> np.uint64:
+def _change_one(space: Space, p: int, f: int, codes: NDArray[np.int32], state: np.uint64) -> np.uint64:
     """Set feature f to another of its permitted values."""
+    offsets, choices, n_choices = space.offsets, space.choices[p], space.n_choices[p]
     current = -1
     for c in range(n_choices[f]):
         if choices[offsets[f] + c] == codes[f]:
@@ -292,10 +249,7 @@ def _change_one(
 
 @lean
 def perturb(
-    t: StateTables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
+    space: Space,
     p: int,
     base: NDArray[np.int32],  # [F] the state to perturb
     most: int,  # change 1 .. most features
@@ -306,35 +260,32 @@ def perturb(
     F = base.shape[0]
     movable = 0
     for f in range(F):
-        if n_choices[p, f] > 1:
+        if space.n_choices[p, f] > 1:
             movable += 1
     if movable == 0:
         return state, False
-    picked = t.picked
+    picked = space.picked
     for _ in range(_TRIES):
         copy(base, out)
         j = 0
         for f in range(F):
-            if n_choices[p, f] > 1:
+            if space.n_choices[p, f] > 1:
                 picked[j] = f
                 j += 1
         state, extra = below(state, min(most, movable))
         for i in range(extra + 1):
             state, step = below(state, movable - i)
             picked[i], picked[i + step] = picked[i + step], picked[i]
-            state = _change_one(t.offsets, choices[p], n_choices[p], picked[i], out, state)
-        state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out, state)
-        if fine and not same_state(out, base) and not same_state(out, t.start[p]):
+            state = _change_one(space, p, picked[i], out, state)
+        state, fine = repair(space, p, out, state)
+        if fine and not same_state(out, base) and not same_state(out, space.start[p]):
             return state, True
     return state, False
 
 
 @lean
 def uniform_state(
-    t: StateTables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
+    space: Space,
     p: int,
     out: NDArray[np.int32],  # [F] written
     state: np.uint64,
@@ -342,12 +293,12 @@ def uniform_state(
     """Draw a state uniformly over a person's permitted values, then bring it inside the rules."""
     for _ in range(_TRIES):
         for f in range(out.shape[0]):
-            out[f] = t.start[p, f]
-            if n_choices[p, f] > 1:
-                state, pick = below(state, n_choices[p, f])
-                out[f] = choices[p, t.offsets[f] + pick]
-        state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out, state)
-        if fine and not same_state(out, t.start[p]):
+            out[f] = space.start[p, f]
+            if space.n_choices[p, f] > 1:
+                state, pick = below(state, space.n_choices[p, f])
+                out[f] = space.choices[p, space.offsets[f] + pick]
+        state, fine = repair(space, p, out, state)
+        if fine and not same_state(out, space.start[p]):
             return state, True
     return state, False
 

@@ -71,7 +71,6 @@ def certify_plans(
             judge = JudgedPeople(recourse.schema, meter, group, None)  # a proof rests on the model, not on its table
             found = cheapest_states(
                 searches_of(samples),
-                samples.rules,
                 judge,
                 recourse.threshold,
                 most_cost=np.nextafter(recourse.uncovered_cost, -np.inf),
@@ -82,7 +81,7 @@ def certify_plans(
             failed |= {group.index[place]: error for place, error in found.failures.items()}
             bound = np.minimum(found.bound.reshape(-1, M), recourse.uncovered_cost)
             solved = found.exact.reshape(-1, M) | (bound >= recourse.uncovered_cost)
-            weights = samples.tables.weights
+            weights = samples.tables.objective.weights
             figures = zip(
                 (weights * bound).sum(axis=1).tolist(),
                 (weights * _reached(samples, options)).sum(axis=1).tolist(),
@@ -145,7 +144,7 @@ def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:
     """Return what the cheapest option costs under every cost function, unserved ones at `uncovered_cost`, [P, M]."""
     costs = np.empty((len(options.people), samples.n_samples))
     charged_many(samples.tables, options.people, options.codes, costs)
-    out = np.full((samples.n_people, samples.n_samples), samples.tables.uncovered_cost)
+    out = np.full((samples.n_people, samples.n_samples), samples.tables.objective.uncovered_cost)
     np.minimum.at(out, options.people, costs)
     return out
 

@@ -225,8 +225,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"row {plain(crowd.frame.index[place])!r} cannot be used: {reason}")
         keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
         t = self.cost_model_.sample(crowd.encoded, keys, self.n_costs, crowd.preferences).tables
-        stated = np.add.reduceat(np.isfinite(t.given), t.offsets[:-1], axis=1) > 0  # [P, F] open whatever was drawn
-        return (~np.isnan(t.scores) | stated[:, :, None]).swapaxes(1, 2)
+        stated = (
+            np.add.reduceat(np.isfinite(t.draws.given), t.space.offsets[:-1], axis=1) > 0
+        )  # [P, F] open whatever was drawn
+        return (~np.isnan(t.draws.scores) | stated[:, :, None]).swapaxes(1, 2)
 
     def certify(
         self,

@@ -71,7 +71,7 @@ class Solving:
         samples = recourse.cost_model_.sample(
             judge.people, self.keys[rows], int(recourse.n_costs), told, recourse.uncovered_cost, below, room
         )
-        stuck = samples.tables.allowed.sum(axis=1) <= len(recourse.schema.features)  # own values only
+        stuck = samples.tables.space.allowed.sum(axis=1) <= len(recourse.schema.features)  # own values only
         problem = Problem(
             samples=samples,
             people=judge.people,

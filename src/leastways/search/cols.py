@@ -66,13 +66,13 @@ class ColsRun:
     """`runs` walkers per person, all in lockstep."""
 
     def __init__(self, problem: Problem, runs: int, gain: Gain, proposals: Proposals) -> None:
-        t = problem.samples.tables
-        P, F, M, N = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.n_options
+        t = problem.tables(proposals)
+        P, F, M, N = problem.n_people, t.space.start.shape[1], problem.samples.n_samples, problem.n_options
         W = P * runs
         self.problem = problem
         self.runs = runs
         self.paper_gain = gain == "paper"
-        self.moves = problem.moves(proposals)
+        self.tables = t
         top = top_of(t)
         self.walkers = Walkers(
             person=np.repeat(np.arange(P), runs),
@@ -106,21 +106,20 @@ class ColsRun:
         F = self.walkers.members.shape[2]
         people, asked_by = np.empty(rows, np.int64), np.empty(rows, np.int64)
         codes = np.empty((rows + 1, F), np.int32)  # one spare row, for a proposal that came to nothing
-        samples = self.problem.samples
-        n = ask_round(samples.tables, samples.rules, *self.moves, self.walkers, quota, people, asked_by, codes)
+        n = ask_round(self.tables, self.walkers, quota, people, asked_by, codes)
         self._asked_by = asked_by[:n]
         self.left -= np.bincount(self._asked_by, minlength=len(self.left))
         return Questions(people[:n], codes[:n])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Swap in what lowers EMC."""
-        t = self.problem.samples.tables
+        t = self.tables
         tell_round(t, self.walkers, self._asked_by, questions.codes, accepted, probability, self.paper_gain)
 
     def emc(self) -> NDArray[np.float64]:
         """Return each walker's EMC on the objective's scale; it never rises."""
         out = np.empty(len(self.walkers.person))
-        walker_emc(self.problem.samples.tables, self.walkers, out)
+        walker_emc(self.tables, self.walkers, out)
         return out
 
     def chosen(self) -> Chosen:

@@ -15,7 +15,7 @@ from leastways._compiled import compiled, lean
 from leastways._lanes_kernels import WIDTH, load, positive, total, zeros
 from leastways._random_kernels import copy, fill
 from leastways.costs.kernels import Tables, charged, may_gain, objective_costs, reachable, top_of
-from leastways.feasibility.kernels import RuleTables, perturb, same_state, uniform_state
+from leastways.feasibility.kernels import perturb, same_state, uniform_state
 
 LEAST_GAIN = 1e-12  # smaller "gains" are rounding
 
@@ -187,9 +187,6 @@ class Walkers(NamedTuple):
 @lean
 def ask_round(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
     walkers: Walkers,
     quota: NDArray[np.int64],  # [W] rows each walker may ask now
     people: NDArray[np.int64],  # [W * N] written
@@ -209,8 +206,8 @@ def ask_round(
         most = min(F, 2 if n > 0 else 2 + walkers.barren[w])
         while row == first and most <= F:
             for c in range(quota[w]):
-                base = walkers.members[w, c % n] if n > 0 else t.start[p]
-                state, found = perturb(t, rules, choices, n_choices, p, base, most, codes[row], state)
+                base = walkers.members[w, c % n] if n > 0 else t.space.start[p]
+                state, found = perturb(t.space, p, base, most, codes[row], state)
                 if found:
                     people[row] = p
                     asked_by[row] = w
@@ -287,7 +284,9 @@ def tell_round(
         first = last
         moves = 0
         while moves < n_candidates:
-            gain, q, place = _best_move(candidates, n_candidates, taken, walkers, w, t.weights[p], paper, gains)
+            gain, q, place = _best_move(
+                candidates, n_candidates, taken, walkers, w, t.objective.weights[p], paper, gains
+            )
             if q < 0:
                 break
             taken[q] = True
@@ -306,7 +305,7 @@ def tell_round(
 def walker_emc(t: Tables, walkers: Walkers, out: NDArray[np.float64]) -> None:
     """Write each walker's EMC on the objective's scale, out [W]."""
     for w in range(out.shape[0]):
-        out[w] = mean_lowest(walkers.lowest[w], t.weights[walkers.person[w]])
+        out[w] = mean_lowest(walkers.lowest[w], t.objective.weights[walkers.person[w]])
 
 
 # Whole sets of states: how good one is (for local and random search), and what to report of it.
@@ -332,9 +331,9 @@ def state_distance(t: Tables, p: int, a: NDArray[np.int32], b: NDArray[np.int32]
     total = 0.0
     for f in range(a.shape[0]):
         if a[f] != b[f]:
-            if t.span[f] > 0.0:
-                v = t.offsets[f]
-                total += min(abs(t.levels[p, v + a[f]] - t.levels[p, v + b[f]]) / t.span[f], 1.0)
+            if t.space.span[f] > 0.0:
+                v = t.space.offsets[f]
+                total += min(abs(t.space.levels[p, v + a[f]] - t.space.levels[p, v + b[f]]) / t.space.span[f], 1.0)
             else:
                 total += 1.0
     return total / a.shape[0]
@@ -371,7 +370,7 @@ def set_score(
                     lowest[m] = min(lowest[m], row[m])
         total = 0.0
         for m in range(row.shape[0]):
-            total += t.weights[p, m] * lowest[m]
+            total += t.objective.weights[p, m] * lowest[m]
         return -total
     valid = 0
     measure = 0.0
@@ -384,12 +383,12 @@ def set_score(
                 measure += state_distance(t, p, codes[o], codes[other])
                 pairs += 1
         elif objective == PROXIMITY:
-            measure += 1.0 - state_distance(t, p, codes[o], t.start[p])
+            measure += 1.0 - state_distance(t, p, codes[o], t.space.start[p])
             pairs += 1
         else:
             changed = 0
             for f in range(codes.shape[1]):
-                if codes[o, f] != t.start[p, f]:
+                if codes[o, f] != t.space.start[p, f]:
                     changed += 1
             measure += 1.0 - changed / codes.shape[1]
             pairs += 1
@@ -399,9 +398,6 @@ def set_score(
 @compiled
 def ask_sets(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
     states: SetStates,
     quota: NDArray[np.int64],  # [P]
     everywhere: bool,  # draw uniformly over the space instead of perturbing the best set
@@ -420,10 +416,10 @@ def ask_sets(
         while row == first and most <= max(F, 2):  # wider and wider, until something fits the rules
             for c in range(quota[p]):
                 if everywhere:
-                    state, found = uniform_state(t, rules, choices, n_choices, p, codes[row], state)
+                    state, found = uniform_state(t.space, p, codes[row], state)
                 else:
-                    base = states.codes[p, c % states.n[p]] if states.n[p] > 0 else t.start[p]
-                    state, found = perturb(t, rules, choices, n_choices, p, base, most, codes[row], state)
+                    base = states.codes[p, c % states.n[p]] if states.n[p] > 0 else t.space.start[p]
+                    state, found = perturb(t.space, p, base, most, codes[row], state)
                 if found:
                     people[row] = p
                     row += 1
@@ -444,7 +440,7 @@ def tell_sets(
     objective: int,
 ) -> None:
     """Replace a person's best set by the tried one where that is better as a whole."""
-    R, N, M = codes.shape[0], states.codes.shape[1], t.alpha.shape[1]
+    R, N, M = codes.shape[0], states.codes.shape[1], t.draws.alpha.shape[1]
     lowest, row = np.empty(M), np.empty(M)
     first = 0
     while first < R:
@@ -472,7 +468,7 @@ def keep_valid(
     probability: NDArray[np.float64],  # [P, N] written
 ) -> None:
     """Take the accepted, permitted, distinct members of each person's best set that some cost sample can take."""
-    row = np.empty(t.alpha.shape[1])
+    row = np.empty(t.draws.alpha.shape[1])
     for p in range(n.shape[0]):
         n[p] = 0
         for o in range(states.n[p]):
@@ -499,7 +495,7 @@ def describe_sets(
     satisfied: NDArray[np.float64],  # [P] written: share of samples whose cheapest option costs less than the bound
 ) -> None:
     """Work out what is reported of each person's options."""
-    M = t.alpha.shape[1]
+    M = t.draws.alpha.shape[1]
     row, lowest, cheapest, ranked = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
     owner = np.empty(M, np.int64)
     for p in range(codes.shape[0]):
@@ -513,8 +509,8 @@ def describe_sets(
             total = 0.0
             for m in range(M):
                 if np.isfinite(row[m]):
-                    reach += t.weights[p, m]
-                    total += t.weights[p, m] * row[m]
+                    reach += t.objective.weights[p, m]
+                    total += t.objective.weights[p, m] * row[m]
                     if ranked[m] < cheapest[m]:  # ties between free moves go to the smaller one
                         cheapest[m] = ranked[m]
                         lowest[m] = row[m]
@@ -524,7 +520,7 @@ def describe_sets(
         share, cost, under = 0.0, 0.0, 0.0
         for m in range(M):
             if owner[m] >= 0:
-                weight = t.weights[p, m]
+                weight = t.objective.weights[p, m]
                 best_for[p, owner[m]] += weight
                 share += weight
                 cost += weight * lowest[m]

@@ -61,11 +61,11 @@ class SetRun:
 
     def __init__(self, problem: Problem, objective: int, proposals: Proposals, everywhere: bool) -> None:
         P, N = problem.n_people, problem.n_options
-        F = problem.samples.tables.start.shape[1]
+        F = problem.samples.space.start.shape[1]
         self.problem = problem
         self.objective = objective
         self.everywhere = everywhere
-        self.moves = problem.moves(proposals)
+        self.tables = problem.tables(proposals)
         self.states = SetStates(
             stream=stream(problem.keys, "run 0"),
             alive=np.ones(P, np.bool_),
@@ -82,19 +82,17 @@ class SetRun:
         rows = int(quota.sum())
         F = self.states.codes.shape[2]
         people, codes = np.empty(rows, np.int64), np.empty((rows + 1, F), np.int32)
-        samples = self.problem.samples
-        n = ask_sets(samples.tables, samples.rules, *self.moves, self.states, quota, self.everywhere, people, codes)
+        n = ask_sets(self.tables, self.states, quota, self.everywhere, people, codes)
         return Questions(people[:n], codes[:n])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep the tried set where it is better as a whole."""
-        t = self.problem.samples.tables
-        tell_sets(t, self.states, questions.people, questions.codes, accepted, probability, self.objective)
+        tell_sets(self.tables, self.states, questions.people, questions.codes, accepted, probability, self.objective)
 
     def chosen(self) -> Chosen:
         """Return the accepted, permitted, distinct members of each person's best set."""
         out = Chosen.none(*self.states.codes.shape)
-        keep_valid(self.problem.samples.tables, self.states, *out)
+        keep_valid(self.tables, self.states, *out)
         return out
 
 

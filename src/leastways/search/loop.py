@@ -124,7 +124,7 @@ def counted(questions: Questions, left: NDArray[np.int64], problem: Problem) -> 
     strangers = (people < 0) | (people >= P)
     if strangers.any():
         raise SearcherError(f"a question names person {people[strangers][0]}; there are {P}, counted from 0.")
-    used = problem.samples.tables.used[people]
+    used = problem.samples.tables.space.used[people]
     outside = (codes < 0) | (codes >= used)
     if outside.any():
         r, f = np.argwhere(outside)[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from time import monotonic
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 
 from leastways._random import Keys
 from leastways.costs import CostSamples
-from leastways.costs.kernels import objective_costs, top_of
+from leastways.costs.kernels import Tables, objective_costs, top_of
 from leastways.errors import SettingError
-from leastways.feasibility.kernels import list_choices
+from leastways.feasibility.space import packed_choices
 from leastways.models import Model
 from leastways.schema import Encoded, Schema
 from leastways.search.guided.surrogate_kernels import SharedNet
@@ -49,20 +48,6 @@ class Chosen(NamedTuple):
     def copy(self) -> Chosen:
         """Return the same options in arrays of their own, which whoever gets them may keep."""
         return Chosen(self.codes.copy(), self.n.copy(), self.probability.copy())
-
-
-class Moves(NamedTuple):
-    """The codes that proposals may use, packed per feature."""
-
-    choices: NDArray[np.int32]  # [P, V]
-    n_choices: NDArray[np.int32]  # [P, F]
-
-    @classmethod
-    def of(cls, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]) -> Moves:
-        """Pack the slots that are allowed, [P, V]."""
-        moves = cls(np.zeros(allowed.shape, np.int32), np.zeros((len(allowed), len(offsets) - 1), np.int32))
-        list_choices(allowed, offsets, *moves)
-        return moves
 
 
 @dataclass(frozen=True)
@@ -103,35 +88,36 @@ class Problem:
     @property
     def start(self) -> NDArray[np.int32]:
         """Codes of people's present states, [P, F]."""
-        return self.samples.tables.start
+        return self.samples.space.start
 
     @property
     def sizes(self) -> NDArray[np.int32]:
         """Values in each person's grid of each feature, [P, F]; codes run from 0 to one less."""
-        return self.samples.tables.used
+        return self.samples.space.used
 
     @property
     def ordered(self) -> NDArray[np.bool_]:
         """Whether a feature's values have an order, as numbers and ordinal categories do, [F]."""
-        return self.samples.tables.ordered
+        return self.samples.space.ordered
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """Weights of each person's sampled cost functions, [P, M]; a person's sum to 1."""
-        return self.samples.tables.weights
+        return self.samples.tables.objective.weights
 
     def choices(self, person: int, feature: int) -> NDArray[np.int32]:
         """Return the codes that a person may choose for a feature, in ascending order, the present one included.
 
         Rules across features are not looked at: `permits` says whether a whole state is permitted.
         """
-        t = self.samples.tables
-        return np.flatnonzero(t.allowed[person, t.offsets[feature] : t.offsets[feature + 1]]).astype(np.int32)
+        space = self.samples.space
+        allowed = space.allowed[person, space.offsets[feature] : space.offsets[feature + 1]]
+        return np.flatnonzero(allowed).astype(np.int32)
 
     def values(self, person: int, feature: int) -> NDArray[np.float64]:
         """Return a person's grid of a feature, by code: numbers as they are, categories as their position."""
-        t = self.samples.tables
-        return t.levels[person, t.offsets[feature] :][: t.used[person, feature]].copy()
+        space = self.samples.space
+        return space.levels[person, space.offsets[feature] :][: space.used[person, feature]].copy()
 
     def permits(self, people: int | NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Say which states (codes [R, F]) are permitted to their people ([R], or one person for all), [R].
@@ -180,23 +166,21 @@ class Problem:
         """What a cost function that no option serves counts in the objective."""
         return top_of(self.samples.tables)
 
-    @cached_property
-    def actionable(self) -> Moves:
-        """Moves that the person may make."""
-        return Moves.of(self.samples.tables.allowed, self.samples.tables.offsets)
+    def tables(self, proposals: str) -> Tables:
+        """Return the tables with the choices that a `proposals` setting stands for.
 
-    @cached_property
-    def anything(self) -> Moves:
-        """Every value of every feature, as the paper's released code proposes, but those that nobody is led to."""
+        "actionable": what the person may do. "paper": every value of every feature, as the paper's released code
+        proposes, but excluded ones.
+        """
         t = self.samples.tables
-        sizes = np.diff(t.offsets)
+        if proposals != "paper":
+            return t
+        sizes = np.diff(t.space.offsets)
         slot = np.concatenate([np.arange(n) for n in sizes])
-        own = slot[None, :] == np.repeat(t.start, sizes, axis=1)
-        return Moves.of((slot[None, :] < np.repeat(t.used, sizes, axis=1)) & (self.samples.offered | own), t.offsets)
-
-    def moves(self, proposals: str) -> Moves:
-        """Return the moves that a `proposals` setting stands for."""
-        return self.anything if proposals == "paper" else self.actionable
+        own = slot == np.repeat(t.space.start, sizes, axis=1)
+        anything = (slot < np.repeat(t.space.used, sizes, axis=1)) & (self.samples.offered | own)
+        choices, n_choices = packed_choices(anything, t.space.offsets)
+        return t._replace(space=t.space._replace(choices=choices, n_choices=n_choices))
 
 
 class Run(Protocol):

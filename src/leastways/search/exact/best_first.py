@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.feasibility.kernels import RuleTables
+from leastways.feasibility.kernels import Space
 from leastways.search.exact.best_first_kernels import (
     BLOCKED,
     DONE,
@@ -69,29 +69,27 @@ class Cheapest:
 def searches_of(samples: CostSamples) -> Searches:
     """Make a search of each person's every cost function."""
     t = samples.tables
-    P, F, M = t.scores.shape
-    costs, free = np.empty((P * M, t.place.shape[1])), np.empty((P * M, F), np.bool_)
+    P, F, M = t.draws.scores.shape
+    costs, free = np.empty((P * M, t.cache.place.shape[1])), np.empty((P * M, F), np.bool_)
     slot_costs(t, costs, free)
-    return searches(t.start, t.offsets, M, costs, free)
+    return searches(t.space, M, costs, free)
 
 
 def searches(
-    start: NDArray[np.int32],  # [P, F]
-    offsets: NDArray[np.int64],
+    space: Space,
     each: int,  # cost functions per person
     costs: NDArray[np.float64],  # [P * each, V]
     free: NDArray[np.bool_],  # [P * each, F]
 ) -> Searches:
     """Make searches of plain cost tables."""
-    P = len(start)
+    P = len(space.start)
     first = np.arange(P + 1, dtype=np.int64) * each
     person = np.repeat(np.arange(P, dtype=np.int64), each)
-    return Searches(np.ascontiguousarray(start), offsets, first, person, costs, free)
+    return Searches(space, first, person, costs, free)
 
 
 def cheapest_states(
     q: Searches,
-    rules: RuleTables,
     judge: Judge,
     threshold: float,
     *,
@@ -105,7 +103,7 @@ def cheapest_states(
     `most_queries` limits the rows per person. `known` are states that are accepted, so that nobody has to ask. A person
     on whose rows the model fails stops there, with the bound proven so far.
     """
-    run = _Run(q, rules, most_cost, most_queries)
+    run = _Run(q, most_cost, most_queries)
     if known is not None:
         tell_states(q, known.people, known.codes, np.ones(len(known.people), np.bool_), run.standing)
     run.begin()
@@ -128,10 +126,10 @@ def cheapest_states(
 class _Run:
     """Searches under way."""
 
-    def __init__(self, q: Searches, rules: RuleTables, most_cost: float, most_queries: int) -> None:
+    def __init__(self, q: Searches, most_cost: float, most_queries: int) -> None:
         S, V = q.costs.shape
-        P, F = q.start.shape
-        self.q, self.rules = q, rules
+        P, F = q.space.start.shape
+        self.q = q
         self.most_cost, self.most_queries = float(most_cost), int(most_queries)
         self.ladders = Ladders(
             np.zeros(S, np.int64),
@@ -166,7 +164,7 @@ class _Run:
     def begin(self) -> None:
         """Put the first state of every search on its heap."""
         self.heaps = self._heaps(np.ones(len(self.closed), np.int64))
-        first_states(self.q, self.rules, self.ladders, self.heaps, self.most_cost, self.standing.cost)
+        first_states(self.q, self.ladders, self.heaps, self.most_cost, self.standing.cost)
         self._close()
 
     @property
@@ -184,7 +182,6 @@ class _Run:
         before = self.rows
         self.rows = ask_states(
             self.q,
-            self.rules,
             self.ladders,
             self.heaps,
             self.book,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy, keyed
 from leastways.costs.kernels import Tables, row_of
-from leastways.feasibility.kernels import RuleTables, meets_rules
+from leastways.feasibility.kernels import meets_rules
 from leastways.search.exact.bound_kernels import Ladders, Ranks, Searches, least_permitted, write_state
 
 GROWTH = 3  # most states that one step adds before it takes one away
@@ -58,7 +58,6 @@ def _exchange(h: Heaps, a: int, b: int) -> None:
 @lean
 def _push(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     h: Heaps,
     s: int,
@@ -75,7 +74,7 @@ def _push(
     for k in range(ladders.n[s]):
         if ranks[k] > 0:
             cost += ladders.cost[s, ladders.first[s, k] + ranks[k] - 1]
-    cost = least_permitted(q, rules, ladders, s, ranks, last, cost, scratch.codes, scratch.taken)
+    cost = least_permitted(q, ladders, s, ranks, last, cost, scratch.codes, scratch.taken)
     if cost > most_cost or cost >= below:
         h.beyond[s] = min(h.beyond[s], cost)
         return
@@ -93,19 +92,18 @@ def _push(
 @compiled
 def first_states(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     h: Heaps,
     most_cost: float,
     below: NDArray[np.float64],  # [S] as in `take`
 ) -> None:
     """Begin every search with its cheapest state; each heap has room for one."""
-    F = q.start.shape[1]
+    F = q.space.start.shape[1]
     scratch = Scratch(np.zeros(h.ranks.shape[1], h.ranks.dtype), np.empty(F, np.int32), np.empty(F, np.bool_))
     for s in range(ladders.n.shape[0]):
         if ladders.n[s] > 0:
             scratch.ranks[0] = 1
-            _push(q, rules, ladders, h, s, scratch, 0, most_cost, below[s])
+            _push(q, ladders, h, s, scratch, 0, most_cost, below[s])
 
 
 @lean
@@ -118,7 +116,6 @@ def show(ladders: Ladders, h: Heaps, s: int, start: NDArray[np.int32], codes: ND
 @lean
 def take(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     h: Heaps,
     s: int,
@@ -151,15 +148,15 @@ def take(
             changed += 1
     if ranks[last] < ladders.first[s, last + 1] - ladders.first[s, last]:
         ranks[last] += 1
-        _push(q, rules, ladders, h, s, scratch, last, most_cost, below)
+        _push(q, ladders, h, s, scratch, last, most_cost, below)
         ranks[last] -= 1
     if last + 1 < ladders.n[s]:
         ranks[last + 1] = 1
-        if changed < rules.max_changes:
-            _push(q, rules, ladders, h, s, scratch, last + 1, most_cost, below)
+        if changed < q.space.rules.max_changes:
+            _push(q, ladders, h, s, scratch, last + 1, most_cost, below)
         if ranks[last] == 1:
             ranks[last] = 0
-            _push(q, rules, ladders, h, s, scratch, last + 1, most_cost, below)
+            _push(q, ladders, h, s, scratch, last + 1, most_cost, below)
 
 
 @compiled
@@ -217,18 +214,18 @@ def slot_costs(
     free: NDArray[np.bool_],  # [P * M, F] written
 ) -> None:
     """Lay out the sampled cost functions of a chunk of people as the searches want them: a row each."""
-    P, F, M = t.scores.shape
+    P, F, M = t.draws.scores.shape
     for p in range(P):
         for f in range(F):
-            stated = not np.isnan(t.given[p, t.offsets[f]])
+            stated = not np.isnan(t.draws.given[p, t.space.offsets[f]])
             for m in range(M):
-                free[p * M + m, f] = t.scores[p, f, m] == 1.0 and not stated
-            for j in range(t.offsets[f + 1] - t.offsets[f]):
-                v = t.offsets[f] + j
-                inside = j < t.used[p, f] and t.allowed[p, v]
+                free[p * M + m, f] = t.draws.scores[p, f, m] == 1.0 and not stated
+            for j in range(t.space.offsets[f + 1] - t.space.offsets[f]):
+                v = t.space.offsets[f] + j
+                inside = j < t.space.used[p, f] and t.space.allowed[p, v]
                 row = row_of(t, p, f, j) if inside else -1
                 for m in range(M):
-                    costs[p * M + m, v] = t.cells[row, m] if inside else np.inf
+                    costs[p * M + m, v] = t.cache.cells[row, m] if inside else np.inf
 
 
 @lean
@@ -260,7 +257,6 @@ def refill(book: Book, n: int) -> None:
 @lean
 def _step(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     heaps: Heaps,
     book: Book,
@@ -274,7 +270,7 @@ def _step(
 ) -> int:
     """Take search s as far as it can go without answers; returns the rows now in the book."""
     p = q.person[s]
-    start = q.start[p]
+    start = q.space.start[p]
     looks = book.slots.shape[0] > 0
     waiting = 0
     while waiting < quota:
@@ -286,7 +282,7 @@ def _step(
         if heaps.n[s] + GROWTH > heaps.begin[s + 1] - top:
             return rows  # no room: another round
         show(ladders, heaps, s, start, codes)
-        permitted = meets_rules(rules, q.offsets, p, start, codes)
+        permitted = meets_rules(q.space, p, codes)
         place = _place(book, p, codes) if permitted and looks else -1
         known = place >= 0 and book.slots[place] >= 0
         asks = permitted and not known
@@ -295,7 +291,7 @@ def _step(
             return rows
         if asks and standing.round[p] == 0:
             return rows  # the round is over for this person
-        take(q, rules, ladders, heaps, s, scratch, most_cost, standing.cost[s])
+        take(q, ladders, heaps, s, scratch, most_cost, standing.cost[s])
         standing.skips[s] += SKIPS_EACH if permitted else -1
         if not permitted:
             continue
@@ -317,7 +313,6 @@ def _step(
 @compiled
 def ask_states(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     heaps: Heaps,
     book: Book,
@@ -333,10 +328,10 @@ def ask_states(
     How far a person's searches come does not depend on who else is there. Where a round is too small for all of them,
     those that came last begin the next.
     """
-    F = q.start.shape[1]
+    F = q.space.start.shape[1]
     codes, ahead, taken = np.empty(F, np.int32), np.empty(F, np.int32), np.empty(F, np.bool_)
     scratch = Scratch(np.empty(heaps.ranks.shape[1], heaps.ranks.dtype), ahead, taken)
-    for p in range(q.start.shape[0]):
+    for p in range(q.space.start.shape[0]):
         if not has_room[p]:
             continue
         standing.round[p] = most_rows
@@ -348,7 +343,7 @@ def ask_states(
                 continue
             standing.floor[s] = heaps.cost[heaps.begin[s]] if heaps.n[s] > 0 else np.inf
             had = standing.round[p]
-            rows = _step(q, rules, ladders, heaps, book, standing, s, share[p], most_cost, rows, scratch, codes)
+            rows = _step(q, ladders, heaps, book, standing, s, share[p], most_cost, rows, scratch, codes)
             if had > 0 and standing.round[p] == 0:
                 standing.turn[p] = s - first
     return rows
@@ -371,8 +366,8 @@ def tell_states(
         for s in range(q.first[p], q.first[p + 1]):
             cost = 0.0
             for f in range(F):
-                if codes[r, f] != q.start[p, f]:
-                    step = q.costs[s, q.offsets[f] + codes[r, f]]
+                if codes[r, f] != q.space.start[p, f]:
+                    step = q.costs[s, q.space.offsets[f] + codes[r, f]]
                     if step == np.inf or not q.free[s, f]:
                         cost += step
                 if cost >= standing.cost[s]:

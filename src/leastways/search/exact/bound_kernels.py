@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy
-from leastways.feasibility.kernels import RuleTables, clause_holds, link_shortfall
+from leastways.feasibility.kernels import Space, clause_holds, link_shortfall
 
 Ranks = NDArray[np.signedinteger[Any]]  # 16 bits, or 32 where a grid has more points than those can count
 
@@ -17,8 +17,7 @@ Ranks = NDArray[np.signedinteger[Any]]  # 16 bits, or 32 where a grid has more p
 class Searches(NamedTuple):
     """What is to be searched: S cost functions of P people. The searches of one person stand together."""
 
-    start: NDArray[np.int32]  # [P, F]
-    offsets: NDArray[np.int64]  # [F + 1]
+    space: Space
     first: NDArray[np.int64]  # [P + 1] where each person's searches begin
     person: NDArray[np.int64]  # [S]
     costs: NDArray[np.float64]  # [S, V] of moving to a slot, infinite where that cannot be
@@ -39,9 +38,9 @@ class Ladders(NamedTuple):
 def _gather(q: Searches, s: int, f: int, codes: NDArray[np.int32], costs: NDArray[np.float64]) -> int:
     """List the alternatives of feature f that search s can pay for."""
     n = 0
-    own = q.start[q.person[s], f]
-    for j in range(q.offsets[f + 1] - q.offsets[f]):
-        cost = q.costs[s, q.offsets[f] + j]
+    own = q.space.start[q.person[s], f]
+    for j in range(q.space.offsets[f + 1] - q.space.offsets[f]):
+        cost = q.costs[s, q.space.offsets[f] + j]
         if j != own and cost < np.inf:
             codes[n] = j
             costs[n] = cost
@@ -115,7 +114,6 @@ def _paid(ladders: Ladders, s: int, place: int, rank: int) -> float:
 @lean
 def _clause_owes(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     s: int,
     k: int,
@@ -129,11 +127,11 @@ def _clause_owes(
     least, apart = np.inf, True
     for place in range(begin, end):
         f = ladders.feature[s, place]
-        if not rules.literal[k, f]:
+        if not q.space.rules.literal[k, f]:
             continue
         behind = rank if place == begin else 0
         for i in range(ladders.first[s, place] + behind, ladders.first[s, place + 1]):
-            if rules.meets[p, k, q.offsets[f] + ladders.code[s, i]]:
+            if q.space.rules.meets[p, k, q.space.offsets[f] + ladders.code[s, i]]:
                 least = min(least, ladders.cost[s, i] - _paid(ladders, s, place, behind))
                 apart = apart and not taken[place]
                 taken[place] = True
@@ -144,7 +142,6 @@ def _clause_owes(
 @lean
 def _link_owes(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     s: int,
     link: int,
@@ -155,15 +152,14 @@ def _link_owes(
 ) -> float:
     """The least that mends a broken link: another move that demands less, or one of the required feature."""
     p = q.person[s]
-    start = q.start[p]
-    a, b = rules.link_feature[link], rules.link_requires[link]
+    a, b = q.space.rules.link_feature[link], q.space.rules.link_requires[link]
     before_a, before_b = codes[a], codes[b]
     least = np.inf
     if begin < end and ladders.feature[s, begin] == a:
-        modest, lacks = codes[a], link_shortfall(rules, q.offsets, p, link, start, codes)
+        modest, lacks = codes[a], link_shortfall(q.space, p, link, codes)
         for i in range(ladders.first[s, begin] + rank, ladders.first[s, begin + 1]):
             codes[a] = ladders.code[s, i]
-            short = link_shortfall(rules, q.offsets, p, link, start, codes)
+            short = link_shortfall(q.space, p, link, codes)
             if short <= 0.0:
                 least = ladders.cost[s, i] - _paid(ladders, s, begin, rank)
                 break
@@ -176,7 +172,7 @@ def _link_owes(
         behind = rank if place == begin else 0
         for i in range(ladders.first[s, place] + behind, ladders.first[s, place + 1]):
             codes[b] = ladders.code[s, i]
-            if link_shortfall(rules, q.offsets, p, link, start, codes) <= 0.0:
+            if link_shortfall(q.space, p, link, codes) <= 0.0:
                 least = min(least, ladders.cost[s, i] - _paid(ladders, s, place, behind))
                 break
     codes[a], codes[b] = before_a, before_b
@@ -186,7 +182,6 @@ def _link_owes(
 @lean
 def owed(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     s: int,
     begin: int,  # open features from this place on can still change, this one only
@@ -203,24 +198,23 @@ def owed(
     for place in range(begin, end):
         taken[place] = False
     total = dearest = 0.0
-    for k in range(rules.literal.shape[0]):
-        if clause_holds(rules, q.offsets, q.person[s], k, codes):
+    for k in range(q.space.rules.literal.shape[0]):
+        if clause_holds(q.space, q.person[s], k, codes):
             continue
-        least, apart = _clause_owes(q, rules, ladders, s, k, begin, rank, end, taken)
+        least, apart = _clause_owes(q, ladders, s, k, begin, rank, end, taken)
         if least == np.inf:
             return np.inf
         total += least if apart else 0.0
         dearest = max(dearest, least)
-    for link in range(rules.link_feature.shape[0]):
-        if link_shortfall(rules, q.offsets, q.person[s], link, q.start[q.person[s]], codes) > 0.0:
-            dearest = max(dearest, _link_owes(q, rules, ladders, s, link, begin, rank, end, codes))
+    for link in range(q.space.rules.link_feature.shape[0]):
+        if link_shortfall(q.space, q.person[s], link, codes) > 0.0:
+            dearest = max(dearest, _link_owes(q, ladders, s, link, begin, rank, end, codes))
     return max(total, dearest)
 
 
 @lean
 def least_permitted(
     q: Searches,
-    rules: RuleTables,
     ladders: Ladders,
     s: int,
     ranks: Ranks,  # [K]
@@ -235,19 +229,19 @@ def least_permitted(
     and what is behind it may change. Exactly the state's own cost if it breaks no rule; infinite if nothing is
     permitted.
     """
-    if rules.literal.shape[0] + rules.link_feature.shape[0] == 0:
+    if q.space.rules.literal.shape[0] + q.space.rules.link_feature.shape[0] == 0:
         return cost
-    start = q.start[q.person[s]]
+    start = q.space.start[q.person[s]]
     write_state(ladders, s, ranks, start, codes)
     n, changed = ladders.n[s], 0
     for k in range(last + 1):
         changed += 1 if ranks[k] > 0 else 0
-    end = n if changed < rules.max_changes else last + 1
-    least = cost + owed(q, rules, ladders, s, last, ranks[last], end, codes, taken)
+    end = n if changed < q.space.rules.max_changes else last + 1
+    least = cost + owed(q, ladders, s, last, ranks[last], end, codes, taken)
     if least > cost and ranks[last] == 1 and last + 1 < n:
         f = ladders.feature[s, last]
         codes[f] = start[f]
         before = cost - _paid(ladders, s, last, 1)
-        instead = max(_paid(ladders, s, last + 1, 1), owed(q, rules, ladders, s, last + 1, 0, n, codes, taken))
+        instead = max(_paid(ladders, s, last + 1, 1), owed(q, ladders, s, last + 1, 0, n, codes, taken))
         least = min(least, before + instead)
     return max(cost, _ROUNDING * least)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leastways._compiled import lean, wrapping
 from leastways._random_kernels import GOLDEN, below, copy, fill, mix64, uniform
 from leastways.costs.kernels import Tables, objective_costs, reachable
-from leastways.feasibility.kernels import RuleTables, perturb, repair, same_state, uniform_state
+from leastways.feasibility.kernels import perturb, repair, same_state, uniform_state
 from leastways.search.guided.knapsack_kernels import Items, knapsack, list_best, list_items, mean_costs
 from leastways.search.guided.surrogate_kernels import (
     LEAST_SPREAD,
@@ -90,9 +90,6 @@ def _in_need(g: Guides, p: int) -> bool:
 @lean
 def _make_candidates(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
     g: Guides,
     p: int,
     s: Scratch,
@@ -116,16 +113,16 @@ def _make_candidates(
         if parts.surrogate and (tries % 2 == 0 or not parts.steps):
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
-            found = knapsack(t, p, choices[p], n_choices[p], g.lift[p], m, margin - g.now[p], items, s.codes[n])
+            found = knapsack(t, p, g.lift[p], m, margin - g.now[p], items, s.codes[n])
             found = found or in_need  # the most promising state then
             if found:
-                state, found = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], s.codes[n], state)
-                found = found and not same_state(s.codes[n], t.start[p])
+                state, found = repair(t.space, p, s.codes[n], state)
+                found = found and not same_state(s.codes[n], t.space.start[p])
         elif g.n_valid[p] > 0:
-            state, found = step_from_accepted(t, rules, choices, n_choices, g, p, m, s.codes[n], state)
+            state, found = step_from_accepted(t, g, p, m, s.codes[n], state)
         else:
             most = min(s.codes.shape[1], 2 + g.rounds[p])
-            state, found = perturb(t, rules, choices, n_choices, p, t.start[p], most, s.codes[n], state)
+            state, found = perturb(t.space, p, t.space.start[p], most, s.codes[n], state)
         if found:
             h = state_hash(s.codes[n])
             if is_new(g.seen[p], h, False) and is_new(s.fresh, h, True) and reachable(t, p, s.codes[n]):
@@ -156,9 +153,9 @@ def _pick(
     out: NDArray[np.int32],  # [wanted, F] written
 ) -> int:
     """Choose up to `wanted` candidates greedily by expected gain, each counting on those before it."""
-    present = shared_log_odds(t, net, p, t.start[p], s.hidden)
+    present = shared_log_odds(t, net, p, t.space.start[p], s.hidden)
     S = s.lowest.shape[0]
-    weights, lowest = t.weights[p, first : first + S], g.lowest[p, first : first + S]
+    weights, lowest = t.objective.weights[p, first : first + S], g.lowest[p, first : first + S]
     for c in range(n):
         mean_costs(t, p, s.codes[c], first, s.costs[c])
         s.chance[c] = 0.5
@@ -211,9 +208,6 @@ def _most_gaining(s: Scratch, n: int, weights: NDArray[np.float64]) -> int:
 @lean
 def ask_guided(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
     net: SharedNet,
     g: Guides,
     s: Scratch,
@@ -230,18 +224,18 @@ def ask_guided(
         state, in_need = g.stream[p], _in_need(g, p)
         made = far = 0
         if g.rounds[p] == 0 and s.hidden.shape[0] == 0 and g.parts.first_moves:
-            state, n = first_moves(t, rules, choices, n_choices, p, s.codes, s.value.shape[0], state)
+            state, n = first_moves(t, p, s.codes, s.value.shape[0], state)
             first = int(np.int64(0))  # a plain 0 is a type of its own to numba, for which `_pick` would be compiled too
             made = _pick(t, net, g, p, s, first, n, quota[p], in_need, codes[row:])
         elif in_need and g.parts.steps:
-            state, far = anywhere(t, rules, choices, n_choices, g, p, quota[p] // 2, codes[row:], state)
+            state, far = anywhere(t, g, p, quota[p] // 2, codes[row:], state)
         if made == 0:
-            list_items(t, p, choices[p], n_choices[p], g.lift[p], items)
-            list_best(t, p, choices[p], n_choices[p], g.lift[p], items)
+            list_items(t, p, g.lift[p], items)
+            list_best(t, p, g.lift[p], items)
             for _ in range(_windows(g, s)):  # until one has something to gain
                 first = _next_window(g, p, s)
                 _sum_needs(g.lowest[p, first : first + s.need.shape[0]], g.parts.aim, s.need)
-                state, n = _make_candidates(t, rules, choices, n_choices, g, p, s, items, first, in_need, state)
+                state, n = _make_candidates(t, g, p, s, items, first, in_need, state)
                 made = _pick(t, net, g, p, s, first, n, quota[p] - far, in_need, codes[row + far :])
                 if made > 0:
                     break
@@ -299,7 +293,7 @@ def tell_guided(
     row = 0
     while row < people.shape[0]:
         p = people[row]
-        present = shared_log_odds(t, net, p, t.start[p], s.hidden)
+        present = shared_log_odds(t, net, p, t.space.start[p], s.hidden)
         while row < people.shape[0] and people[row] == p:
             g.odds[p, g.n_asked[p]] = log_odds(probability[row], threshold)
             g.probability[p, g.n_asked[p]] = probability[row]
@@ -415,9 +409,6 @@ def enter_seen(g: Guides, people: NDArray[np.int64], codes: NDArray[np.int32], n
 @lean
 def first_moves(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
     p: int,
     out: NDArray[np.int32],  # [C, F] written
     most: int,
@@ -426,18 +417,18 @@ def first_moves(
     """Write single moves, within the rules: every other value of a category, half the way to each end of an order."""
     n = 0
     for f in range(out.shape[1]):
-        v, last = t.offsets[f], n_choices[p, f] - 1
+        v, last = t.space.offsets[f], t.space.n_choices[p, f] - 1
         own = 0
-        while own < last and choices[p, v + own] < t.start[p, f]:
+        while own < last and t.space.choices[p, v + own] < t.space.start[p, f]:
             own += 1
         for k in range(last + 1):
             half = k == own + (last - own + 1) // 2 or k == own - (own + 1) // 2
-            if k == own or n == most or (t.ordered[f] and not half):
+            if k == own or n == most or (t.space.ordered[f] and not half):
                 continue
-            copy(t.start[p], out[n])
-            out[n, f] = choices[p, v + k]
-            state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out[n], state)
-            if fine and not same_state(out[n], t.start[p]):
+            copy(t.space.start[p], out[n])
+            out[n, f] = t.space.choices[p, v + k]
+            state, fine = repair(t.space, p, out[n], state)
+            if fine and not same_state(out[n], t.space.start[p]):
                 n += 1
     return state, n
 
@@ -447,23 +438,23 @@ def _ease_one(t: Tables, p: int, drop: bool, out: NDArray[np.int32], state: np.u
     """Take back one change of a state, at random: all of it, or part of the way."""
     changed = 0
     for f in range(out.shape[0]):
-        if out[f] != t.start[p, f]:
+        if out[f] != t.space.start[p, f]:
             changed += 1
     if changed == 0:
         return state
     state, which = below(state, changed)
     for f in range(out.shape[0]):
-        if out[f] == t.start[p, f]:
+        if out[f] == t.space.start[p, f]:
             continue
         if which > 0:
             which -= 1
             continue
-        if drop or not t.ordered[f]:
-            out[f] = t.start[p, f]
+        if drop or not t.space.ordered[f]:
+            out[f] = t.space.start[p, f]
         else:
             state, share = uniform(state)
-            near = t.start[p, f] + np.int32((out[f] - t.start[p, f]) * share)
-            if t.allowed[p, t.offsets[f] + near]:
+            near = t.space.start[p, f] + np.int32((out[f] - t.space.start[p, f]) * share)
+            if t.space.allowed[p, t.space.offsets[f] + near]:
                 out[f] = near
         break
     return state
@@ -472,8 +463,6 @@ def _ease_one(t: Tables, p: int, drop: bool, out: NDArray[np.int32], state: np.u
 @lean
 def _change_affordable(
     t: Tables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
     p: int,
     m: int,
     out: NDArray[np.int32],
@@ -482,16 +471,16 @@ def _change_affordable(
     """Set one feature that sample m may edit to a random value."""
     open_to = 0
     for f in range(out.shape[0]):
-        if n_choices[p, f] > 1 and not np.isnan(t.scores[p, f, m]):
+        if t.space.n_choices[p, f] > 1 and not np.isnan(t.draws.scores[p, f, m]):
             open_to += 1
     if open_to == 0:
         return state
     state, which = below(state, open_to)
     for f in range(out.shape[0]):
-        if n_choices[p, f] > 1 and not np.isnan(t.scores[p, f, m]):
+        if t.space.n_choices[p, f] > 1 and not np.isnan(t.draws.scores[p, f, m]):
             if which == 0:
-                state, pick = below(state, n_choices[p, f])
-                out[f] = choices[p, t.offsets[f] + pick]
+                state, pick = below(state, t.space.n_choices[p, f])
+                out[f] = t.space.choices[p, t.space.offsets[f] + pick]
                 break
             which -= 1
     return state
@@ -500,9 +489,6 @@ def _change_affordable(
 @lean
 def step_from_accepted(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
     g: Guides,
     p: int,
     m: int,
@@ -516,17 +502,14 @@ def step_from_accepted(
     if kind < 3:
         state = _ease_one(t, p, kind == 0, out, state)
     if kind >= 2:
-        state = _change_affordable(t, choices, n_choices, p, m, out, state)
-    state, fine = repair(rules, t.offsets, p, t.start[p], choices[p], n_choices[p], out, state)
-    return state, fine and not same_state(out, t.start[p])
+        state = _change_affordable(t, p, m, out, state)
+    state, fine = repair(t.space, p, out, state)
+    return state, fine and not same_state(out, t.space.start[p])
 
 
 @lean
 def anywhere(
     t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V]
-    n_choices: NDArray[np.int32],  # [P, F]
     g: Guides,
     p: int,
     wanted: int,
@@ -536,7 +519,7 @@ def anywhere(
     """Draw states that were not asked about, anywhere: from the first yes, steps lead to cheaper ones."""
     made = 0
     for _ in range(wanted):
-        state, found = uniform_state(t, rules, choices, n_choices, p, out[made], state)
+        state, found = uniform_state(t.space, p, out[made], state)
         if found and is_new(g.seen[p], state_hash(out[made]), True):
             made += 1
     return state, made

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy, fill
 from leastways.costs.kernels import Tables, may_gain, objective_costs, top_of
-from leastways.feasibility.kernels import RuleTables, meets_rules, same_state
+from leastways.feasibility.kernels import Space, meets_rules, same_state
 from leastways.search.guided.candidate_kernels import Guides, is_new, state_hash
 from leastways.search.guided.surrogate_kernels import lift_of
 from leastways.search.kernels import choose_from_pool
@@ -18,12 +18,12 @@ from leastways.search.kernels import choose_from_pool
 def _asks_no_more(t: Tables, p: int, one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
     """Whether a state changes nothing that the other does not change as much, so that it should cost no more."""
     for f in range(one.shape[0]):
-        start = t.start[p, f]
+        start = t.space.start[p, f]
         if one[f] == other[f] or one[f] == start:
             continue
-        stated = not np.isnan(t.given[p, t.offsets[f]])  # by the person: they may say that more costs less
+        stated = not np.isnan(t.draws.given[p, t.space.offsets[f]])  # by the person: they may say that more costs less
         between = (start < one[f] < other[f]) or (other[f] < one[f] < start)
-        if stated or not t.ordered[f] or not between:
+        if stated or not t.space.ordered[f] or not between:
             return False
     return True
 
@@ -33,8 +33,8 @@ def _steps(t: Tables, p: int, codes: NDArray[np.int32]) -> int:
     """Return how far a state is: a state that asks no more than it, and is another, is nearer."""
     steps = 0
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f]:
-            steps += 1 + (abs(codes[f] - t.start[p, f]) if t.ordered[f] else 0)
+        if codes[f] != t.space.start[p, f]:
+            steps += 1 + (abs(codes[f] - t.space.start[p, f]) if t.space.ordered[f] else 0)
     return steps
 
 
@@ -83,7 +83,7 @@ def choose_for(
     costs = np.empty((small.shape[0], g.lowest.shape[1]))
     for i in range(small.shape[0]):
         objective_costs(t, p, pool[small[i]], costs[i])
-    chosen = choose_from_pool(costs, t.weights[p], codes.shape[0], top_of(t), g.parts.swaps)
+    chosen = choose_from_pool(costs, t.objective.weights[p], codes.shape[0], top_of(t), g.parts.swaps)
     if chosen.shape[0] == 0 and small.shape[0] > 0:
         chosen = np.zeros(1, np.int64)
         for i in range(1, small.shape[0]):
@@ -122,9 +122,9 @@ def _same_but(one: NDArray[np.int32], other: NDArray[np.int32], f: int) -> bool:
 
 
 @lean
-def _enter(t: Tables, rules: RuleTables, g: Guides, p: int, codes: NDArray[np.int32]) -> bool:
+def _enter(t: Tables, g: Guides, p: int, codes: NDArray[np.int32]) -> bool:
     """Whether a state of permitted values is a change, within the rules and not asked about; it is entered as asked."""
-    fits = not same_state(codes, t.start[p]) and meets_rules(rules, t.offsets, p, t.start[p], codes)
+    fits = not same_state(codes, t.space.start[p]) and meets_rules(t.space, p, codes)
     return fits and is_new(g.seen[p], state_hash(codes), True)
 
 
@@ -153,7 +153,7 @@ def smaller_code(
     The other changes are the option's. A straight line is soon at the boundary of a smooth model; halving never takes
     long.
     """
-    near, far = t.start[p, f], option[f]
+    near, far = t.space.start[p, f], option[f]
     sign = 1 if far > near else -1
     refused, accepted = guess, 0.0
     for a in range(g.n_asked[p]):
@@ -168,8 +168,10 @@ def smaller_code(
         return -1
     code = (near + far) // 2
     if not halve and refused < 0.0:
-        code = _crossing(t.levels[p, t.offsets[f] : t.offsets[f + 1]], near, far, refused, accepted, sign)
-    while code != far and not t.allowed[p, t.offsets[f] + code]:
+        code = _crossing(
+            t.space.levels[p, t.space.offsets[f] : t.space.offsets[f + 1]], near, far, refused, accepted, sign
+        )
+    while code != far and not t.space.allowed[p, t.space.offsets[f] + code]:
         code += sign
     return int(code) if code != far else -1
 
@@ -177,7 +179,6 @@ def smaller_code(
 @lean
 def _ease(
     t: Tables,
-    rules: RuleTables,
     g: Guides,
     p: int,
     option: NDArray[np.int32],  # [F]
@@ -187,25 +188,26 @@ def _ease(
     """Write states that ask for less than an option in one feature: nothing, if that may do, or a smaller change."""
     n = 0
     for f in range(option.shape[0]):
-        if option[f] == t.start[p, f] or n == out.shape[0]:
+        if option[f] == t.space.start[p, f] or n == out.shape[0]:
             continue
         copy(option, out[n])
-        out[n, f] = t.start[p, f]
+        out[n, f] = t.space.start[p, f]
         guess = g.now[p] + lift_of(t, p, g.lift[p], out[n])
-        if guess > -g.spread[p] and _enter(t, rules, g, p, out[n]):
+        if guess > -g.spread[p] and _enter(t, g, p, out[n]):
             n += 1
-        elif t.ordered[f] and np.isnan(t.given[p, t.offsets[f]]):  # what a person stated need not rise with the step
+        elif t.space.ordered[f] and np.isnan(
+            t.draws.given[p, t.space.offsets[f]]
+        ):  # what a person stated need not rise with the step
             code = smaller_code(t, g, p, option, f, guess, halve)
             if code >= 0:
                 out[n, f] = code
-                n += 1 if _enter(t, rules, g, p, out[n]) else 0
+                n += 1 if _enter(t, g, p, out[n]) else 0
     return n
 
 
 @compiled
 def ask_easier(
     t: Tables,
-    rules: RuleTables,
     g: Guides,  # states that are written are entered among those seen
     N: int,  # options that would be chosen
     quota: NDArray[np.int64],  # [P] rows that each may ask about
@@ -221,7 +223,7 @@ def ask_easier(
             continue
         first, end = row, row + quota[p]
         for o in range(choose_for(t, g, p, options, probability)):
-            row += _ease(t, rules, g, p, options[o], halve[p], codes[row:end])
+            row += _ease(t, g, p, options[o], halve[p], codes[row:end])
         fill(people[first:row], p)
     return row
 
@@ -242,32 +244,26 @@ def _turn(place: NDArray[np.int64], n_choices: NDArray[np.int32]) -> bool:
 
 @compiled
 def count_states(
-    t: Tables,
-    rules: RuleTables,
-    choices: NDArray[np.int32],  # [P, V] each feature's permitted codes, packed at its offset
-    n_choices: NDArray[np.int32],  # [P, F]
+    space: Space,
     p: int,
 ) -> int:
     """Return how many states a person can reach within the rules, by looking at all there are without them."""
-    F = t.start.shape[1]
+    F = space.start.shape[1]
     place, codes = np.zeros(F, np.int64), np.empty(F, np.int32)
     n, more = 0, True
     while more:
         for f in range(F):
-            codes[f] = choices[p, t.offsets[f] + place[f]]
-        if not same_state(codes, t.start[p]) and meets_rules(rules, t.offsets, p, t.start[p], codes):
+            codes[f] = space.choices[p, space.offsets[f] + place[f]]
+        if not same_state(codes, space.start[p]) and meets_rules(space, p, codes):
             n += 1
-        more = _turn(place, n_choices[p])
+        more = _turn(place, space.n_choices[p])
     return n
 
 
 @compiled
 def ask_rest(
     t: Tables,
-    rules: RuleTables,
     g: Guides,  # states that are written are entered among those seen
-    choices: NDArray[np.int32],  # [P, V] each feature's permitted codes, packed at its offset
-    n_choices: NDArray[np.int32],  # [P, F]
     who: NDArray[np.int64],  # [W] people, in order
     people: NDArray[np.int64],  # [R] written
     codes: NDArray[np.int32],  # [R + 1, F] written; the last row is room to work in
@@ -276,16 +272,16 @@ def ask_rest(
 
     Of those who have an accepted state, only what would serve some sample better.
     """
-    F = t.start.shape[1]
+    F = t.space.start.shape[1]
     place = np.zeros(F, np.int64)
     n = 0
     for p in who:
         more = True
         while more:
-            more = _turn(place, n_choices[p])
+            more = _turn(place, t.space.n_choices[p])
             for f in range(F):
-                codes[n, f] = choices[p, t.offsets[f] + place[f]]
-            fits = not same_state(codes[n], t.start[p]) and meets_rules(rules, t.offsets, p, t.start[p], codes[n])
+                codes[n, f] = t.space.choices[p, t.space.offsets[f] + place[f]]
+            fits = not same_state(codes[n], t.space.start[p]) and meets_rules(t.space, p, codes[n])
             helps = fits and (g.n_valid[p] == 0 or may_gain(t, p, codes[n], g.lowest[p]))
             if helps and is_new(g.seen[p], state_hash(codes[n]), True):
                 people[n] = p

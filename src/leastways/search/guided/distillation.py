@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from leastways.costs import CostSamples
 from leastways.feasibility.kernels import perturb
 from leastways.search.guided.surrogate_kernels import SharedNet, log_odds
-from leastways.search.protocol import Moves, Questions
+from leastways.search.protocol import Questions
 
 _HIDDEN = 32
 _WIDEST_MOVE = 4  # features changed at most by the moves that are asked about
@@ -44,7 +44,7 @@ def distill(
     """
     draw = np.random.default_rng(seed)
     everyone = np.arange(samples.n_people)
-    as_they_are = _new(samples, Questions(everyone[: queries // 4], samples.tables.start[: queries // 4]))
+    as_they_are = _new(samples, Questions(everyone[: queries // 4], samples.tables.space.start[: queries // 4]))
     left = queries - len(as_they_are.people)
     asked = _joined(as_they_are, _new(samples, _moves(samples, draw, left // 2), as_they_are))
     odds = _odds(ask(asked), threshold)
@@ -71,10 +71,11 @@ def distill(
 def _new(samples: CostSamples, q: Questions, known: Questions | None = None) -> Questions:
     """Return the states that are asked for the first time: the same row of different people is one state."""
     t = samples.tables
-    F = t.start.shape[1]
+    F = t.space.start.shape[1]
     both = q if known is None else _joined(known, q)
     columns = [
-        t.levels[both.people, t.offsets[f] + both.codes[:, f]] if t.ordered[f] else both.codes[:, f] for f in range(F)
+        t.space.levels[both.people, t.space.offsets[f] + both.codes[:, f]] if t.space.ordered[f] else both.codes[:, f]
+        for f in range(F)
     ]
     _, first = np.unique(np.stack(columns, axis=1).astype(np.float64), axis=0, return_index=True)
     before = len(both.people) - len(q.people)
@@ -96,18 +97,17 @@ def _odds(probability: NDArray[np.float64], threshold: float) -> NDArray[np.floa
 
 def _moves(samples: CostSamples, draw: np.random.Generator, n: int) -> Questions:
     """Draw permitted moves of random people: 1 to 4 features to any permitted value, within the rules."""
-    t, rules = samples.tables, samples.rules
-    moves = Moves.of(t.allowed, t.offsets)
+    t = samples.tables
     who, rows = [], []
     state = np.uint64(draw.integers(0, 2**63))
-    most = min(_WIDEST_MOVE, t.start.shape[1])
+    most = min(_WIDEST_MOVE, t.space.start.shape[1])
     for p in draw.integers(0, samples.n_people, n):
-        out = np.empty(t.start.shape[1], np.int32)
-        state, found = perturb(t, rules, *moves, p, t.start[p], most, out, np.uint64(state))
+        out = np.empty(t.space.start.shape[1], np.int32)
+        state, found = perturb(t.space, p, t.space.start[p], most, out, np.uint64(state))
         if found:
             who.append(p)
             rows.append(out)
-    codes = np.array(rows, np.int32).reshape(-1, t.start.shape[1])
+    codes = np.array(rows, np.int32).reshape(-1, t.space.start.shape[1])
     return Questions(np.array(who, np.int64), codes)
 
 
@@ -116,11 +116,11 @@ def _inputs(samples: CostSamples, net: SharedNet, q: Questions) -> NDArray[np.fl
     t = samples.tables
     out = np.zeros((len(q.people), int(net.columns[-1])))
     rows = np.arange(len(q.people))
-    for f in range(t.start.shape[1]):
-        k, slot = int(net.columns[f]), t.offsets[f] + q.codes[:, f]
-        if t.ordered[f]:
-            out[:, k] = (t.levels[q.people, slot] - net.centre[f]) / net.scale[f]
-            out[:, k + 1] = t.percentile[q.people, slot]
+    for f in range(t.space.start.shape[1]):
+        k, slot = int(net.columns[f]), t.space.offsets[f] + q.codes[:, f]
+        if t.space.ordered[f]:
+            out[:, k] = (t.space.levels[q.people, slot] - net.centre[f]) / net.scale[f]
+            out[:, k + 1] = t.draws.percentile[q.people, slot]
         else:
             out[rows, k + q.codes[:, f]] = 1.0
     return out
@@ -142,10 +142,10 @@ def _one_thread() -> threadpool_limits:
 def _fit(samples: CostSamples, q: Questions, odds: NDArray[np.float64], seed: int) -> SharedNet:
     """Fit a network with one hidden layer to log-odds."""
     t = samples.tables
-    F = t.start.shape[1]
-    slots = np.diff(t.offsets)
-    columns = np.concatenate([[0], np.cumsum(np.where(t.ordered, 2, slots))]).astype(np.int64)
-    values = np.stack([t.levels[q.people, t.offsets[f] + q.codes[:, f]] for f in range(F)], axis=1)
+    F = t.space.start.shape[1]
+    slots = np.diff(t.space.offsets)
+    columns = np.concatenate([[0], np.cumsum(np.where(t.space.ordered, 2, slots))]).astype(np.int64)
+    values = np.stack([t.space.levels[q.people, t.space.offsets[f] + q.codes[:, f]] for f in range(F)], axis=1)
     spread = values.std(axis=0)
     empty = np.zeros(0)
     net = SharedNet(columns, values.mean(axis=0), np.where(spread > 0, spread, 1.0), empty[None], empty, empty, 1.0)

@@ -52,13 +52,18 @@ class Items(NamedTuple):
 @lean
 def has_formula(t: Tables, p: int, f: int, j: int) -> bool:
     """Whether a move's mean cost follows from the step: not for categories, nor where the person stated the cost."""
-    return bool(t.ordered[f]) and np.isnan(t.given[p, t.offsets[f] + j])
+    return bool(t.space.ordered[f]) and np.isnan(t.draws.given[p, t.space.offsets[f] + j])
 
 
 @lean
 def percentile_step(t: Tables, p: int, f: int, j: int) -> float:
     """Return the difference of the percentiles between a move's end and its start."""
-    return float(abs(t.percentile[p, t.offsets[f] + j] - t.percentile[p, t.offsets[f] + t.start[p, f]]))
+    return float(
+        abs(
+            t.draws.percentile[p, t.space.offsets[f] + j]
+            - t.draws.percentile[p, t.space.offsets[f] + t.space.start[p, f]]
+        )
+    )
 
 
 @lean
@@ -67,19 +72,19 @@ def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], first: int, out: NDA
     S = out.shape[0]
     fill(out, 0.0)
     for f in range(codes.shape[0]):
-        j, i = codes[f], t.start[p, f]
+        j, i = codes[f], t.space.start[p, f]
         if j == i:
             continue
         if not has_formula(t, p, f, j):
-            row = t.cells[row_of(t, p, f, j), first : first + S]
+            row = t.cache.cells[row_of(t, p, f, j), first : first + S]
             for m in range(S):
                 out[m] += row[m]
             continue
-        linear, share = linear_mean(i, j, t.used[p, f]), percentile_step(t, p, f, j)
-        scores, alpha = t.scores[p, f, first : first + S], t.alpha[p, first : first + S]
+        linear, share = linear_mean(i, j, t.space.used[p, f]), percentile_step(t, p, f, j)
+        scores, alpha = t.draws.scores[p, f, first : first + S], t.draws.alpha[p, first : first + S]
         for m in range(S):  # the score is NaN where the feature is not editable, and the cost becomes so
             out[m] += (1.0 + TIE - scores[m]) * (share + alpha[m] * (linear - share))
-    ceiling, slope, step, step_at = t.uncovered_cost, t.slope, t.step, t.step_at
+    ceiling, slope, step, step_at = t.objective.uncovered_cost, t.objective.slope, t.objective.step, t.objective.step_at
     for m in range(S):
         out[m] = scaled(out[m] if out[m] >= 0.0 else np.inf, ceiling, slope, step, step_at)
 
@@ -88,29 +93,28 @@ def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], first: int, out: NDA
 def _mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
     """Return one cell's mean cost for an editable feature."""
     if not has_formula(t, p, f, j):
-        return float(t.cells[row_of(t, p, f, j), m])
-    linear, share = linear_mean(t.start[p, f], j, t.used[p, f]), percentile_step(t, p, f, j)
-    return float((1.0 + TIE - t.scores[p, f, m]) * (share + t.alpha[p, m] * (linear - share)))
+        return float(t.cache.cells[row_of(t, p, f, j), m])
+    linear, share = linear_mean(t.space.start[p, f], j, t.space.used[p, f]), percentile_step(t, p, f, j)
+    return float((1.0 + TIE - t.draws.scores[p, f, m]) * (share + t.draws.alpha[p, m] * (linear - share)))
 
 
 @lean
 def list_items(
     t: Tables,
     p: int,
-    choices: NDArray[np.int32],  # [V]
-    n_choices: NDArray[np.int32],  # [F]
     lift: NDArray[np.float64],  # [V]
     items: Items,
 ) -> None:
     """List the moves that are guessed to help, by lift; of a long grid, evenly spaced ones."""
+    choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     n = 0
     for f in range(n_choices.shape[0]):
         items.first[f] = n
         steps = min(n_choices[f], COARSE)
         for k in range(steps if n_choices[f] > 1 else 0):
-            j = choices[t.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
-            own = lift[t.offsets[f] + j]
-            if j != t.start[p, f] and own > 0.0:
+            j = choices[t.space.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
+            own = lift[t.space.offsets[f] + j]
+            if j != t.space.start[p, f] and own > 0.0:
                 at = n
                 while at > items.first[f] and items.lift[at - 1] > own:
                     items.lift[at], items.code[at] = items.lift[at - 1], items.code[at - 1]
@@ -121,7 +125,7 @@ def list_items(
             j = items.code[k]
             items.linear[k] = np.nan
             if has_formula(t, p, f, j):
-                items.linear[k] = linear_mean(t.start[p, f], j, t.used[p, f])
+                items.linear[k] = linear_mean(t.space.start[p, f], j, t.space.used[p, f])
                 items.share[k] = percentile_step(t, p, f, j)
     items.first[n_choices.shape[0]] = n
 
@@ -130,14 +134,13 @@ def list_items(
 def list_best(
     t: Tables,
     p: int,
-    choices: NDArray[np.int32],  # [V]
-    n_choices: NDArray[np.int32],  # [F]
     lift: NDArray[np.float64],  # [V]
     items: Items,
 ) -> None:
     """Write, outward from the person's own value, the best lift on the way: so the nearest that is enough is known."""
+    choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     for f in range(n_choices.shape[0]):
-        v, n, own = t.offsets[f], n_choices[f], t.start[p, f]
+        v, n, own = t.space.offsets[f], n_choices[f], t.space.start[p, f]
         below = 0
         while below < n and choices[v + below] < own:
             below += 1
@@ -156,18 +159,18 @@ def list_best(
 @lean
 def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
     """Find the corners of each feature's hull for sample m, from no move upward: Andrew's chain by lift."""
-    n, alpha = 0, t.alpha[p, m]
+    n, alpha = 0, t.draws.alpha[p, m]
     for f in range(items.first.shape[0] - 1):
         begin = n
         items.corner_first[f] = begin
-        scale = 1.0 + TIE - t.scores[p, f, m]
+        scale = 1.0 + TIE - t.draws.scores[p, f, m]
         if np.isnan(scale):  # this sample cannot change it
             continue
         x, y = 0.0, 0.0  # the last corner, as lift and cost
         for k in range(items.first[f], items.first[f + 1]):
             lift = items.lift[k]
             if np.isnan(items.linear[k]):
-                cost = t.cells[row_of(t, p, f, items.code[k]), m]
+                cost = t.cache.cells[row_of(t, p, f, items.code[k]), m]
                 if cost == np.inf:
                     continue
             else:
@@ -222,8 +225,6 @@ def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArr
 def knapsack(
     t: Tables,
     p: int,
-    choices: NDArray[np.int32],  # [V]
-    n_choices: NDArray[np.int32],  # [F]
     lift: NDArray[np.float64],  # [V]
     m: int,
     need: float,  # log-odds to be gained
@@ -240,7 +241,7 @@ def knapsack(
     slope, rise = items.slope[:n], items.rise[:n]
     low, high = 1e-3, 1e3
     if _lift_at(high, slope, rise) < need:
-        _take_moves(t.start[p], high, items, out)
+        _take_moves(t.space.start[p], high, items, out)
         return False
     for _ in range(_SWEEPS):
         price = math.sqrt(low * high)
@@ -248,8 +249,8 @@ def knapsack(
             high = price
         else:
             low = price
-    taken = _take_moves(t.start[p], high, items, out)
-    _trim(t, p, choices, n_choices, lift, m, taken - need, items, out)
+    taken = _take_moves(t.space.start[p], high, items, out)
+    _trim(t, p, lift, m, taken - need, items, out)
     return True
 
 
@@ -283,8 +284,6 @@ def _nearest_above(best_to: NDArray[np.float64], n_below: int, least: float) -> 
 def _trim(
     t: Tables,
     p: int,
-    choices: NDArray[np.int32],
-    n_choices: NDArray[np.int32],
     lift: NDArray[np.float64],
     m: int,
     spare: float,
@@ -292,11 +291,12 @@ def _trim(
     codes: NDArray[np.int32],  # [F] changed in place
 ) -> None:
     """Give back what is not needed: of each change in turn, the cheapest value that keeps the guess above the bar."""
+    choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     for f in range(codes.shape[0]):
-        own = t.start[p, f]
+        own = t.space.start[p, f]
         if codes[f] == own:
             continue
-        v, n = t.offsets[f], n_choices[f]
+        v, n = t.space.offsets[f], n_choices[f]
         least = lift[v + codes[f]] - spare
         pick = codes[f]
         if least <= 0.0:

@@ -76,13 +76,13 @@ class GuidedRun:
 
     def __init__(self, problem: Problem, parts: Parts) -> None:
         self.problem = problem
-        self.moves = problem.actionable
         t = problem.samples.tables
-        P, F, M, B = problem.n_people, t.start.shape[1], problem.samples.n_samples, problem.budget
-        V = t.allowed.shape[1]
+        self.tables = t
+        P, F, M, B = problem.n_people, t.space.start.shape[1], problem.samples.n_samples, problem.budget
+        V = t.space.allowed.shape[1]
         # What each person can reach, at first with rules aside: their own value of each feature is among the choices.
         with np.errstate(over="ignore"):  # infinitely many, where columns are many
-            self.states = self.moves.n_choices.prod(axis=1, dtype=np.float64) - 1
+            self.states = t.space.n_choices.prod(axis=1, dtype=np.float64) - 1
         rows = int(min(B, self.states.max(initial=1.0) + (0 if problem.first is None else len(problem.first.people))))
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
         self.most_rounds = max(_CALLS, -(-B // self.round))
@@ -149,11 +149,8 @@ class GuidedRun:
         quota = np.where(going, np.minimum(left, self.round), 0)
         rows = int(quota.sum())
         people, codes = np.empty(rows, np.int64), np.empty((rows, self.guides.asked.shape[2]), np.int32)
-        samples = self.problem.samples
         n = ask_guided(
-            samples.tables,
-            samples.rules,
-            *self.moves,
+            self.tables,
             self.net,
             self.guides,
             self.scratch,
@@ -171,9 +168,9 @@ class GuidedRun:
         quota = np.where(who & (g.rounds + self.easings < self.most_rounds), np.minimum(left, self.round), 0)
         if not quota.any() or not g.parts.easing:
             return questions
-        t, rules, N = self.problem.samples.tables, self.problem.samples.rules, self.problem.n_options
-        people, codes = np.empty(quota.sum(), np.int64), np.empty((quota.sum(), t.start.shape[1]), np.int32)
-        n = ask_easier(t, rules, g, N, quota, self.easings % 2 == 0, people, codes)
+        t, N = self.tables, self.problem.n_options
+        people, codes = np.empty(quota.sum(), np.int64), np.empty((quota.sum(), t.space.start.shape[1]), np.int32)
+        n = ask_easier(t, g, N, quota, self.easings % 2 == 0, people, codes)
         self.easings[quota > 0] += 1
         self.eased[np.setdiff1d(np.flatnonzero(quota), people[:n])] = True  # for good, whoever else goes on
         return _merged(questions, Questions(people[:n], codes[:n]))
@@ -189,21 +186,21 @@ class GuidedRun:
         if not len(who):
             return questions
         self.rest_asked[who] = True
-        t, rules = self.problem.samples.tables, self.problem.samples.rules
+        t = self.tables
         rows = int(np.minimum(left[who], self.states[who]).sum())
-        people, codes = np.empty(rows, np.int64), np.empty((rows + 1, t.start.shape[1]), np.int32)
-        n = ask_rest(t, rules, self.guides, *self.moves, who, people, codes)
+        people, codes = np.empty(rows, np.int64), np.empty((rows + 1, t.space.start.shape[1]), np.int32)
+        n = ask_rest(t, self.guides, who, people, codes)
         self.all_told[np.setdiff1d(who, people[:n])] = True  # all there was had been asked
         return _merged(questions, Questions(people[:n], codes[:n]))
 
     def _count_within_rules(self, who: NDArray[np.bool_]) -> None:
         """Count the states that the rules leave these people, where looking at all of them does not take long."""
-        rules = self.problem.samples.rules
+        rules = self.tables.space.rules
         if not (len(rules.literal) or len(rules.link_feature) or rules.max_changes < len(rules.literal.T)):
             return
         most = np.where(self.guides.n_valid == 0, _MOST_COUNTED, _MOST_COUNTED_FOR_MORE)
         for p in np.flatnonzero(who & ~self.counted & (self.states <= most)):
-            self.states[p] = count_states(self.problem.samples.tables, rules, *self.moves, int(p))
+            self.states[p] = count_states(self.tables.space, int(p))
             self.counted[p] = True
 
     def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
@@ -218,7 +215,7 @@ class GuidedRun:
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Keep what was accepted, and learn."""
         tell_guided(
-            self.problem.samples.tables,
+            self.tables,
             self.net,
             self.guides,
             self.scratch,
@@ -251,7 +248,7 @@ class GuidedRun:
         """Choose each person's options from everything accepted so far."""
         P, _, F = self.guides.asked.shape
         out = Chosen.none(P, self.problem.n_options, F)
-        choose_options(self.problem.samples.tables, self.guides, *out)
+        choose_options(self.tables, self.guides, *out)
         return out
 
 

@@ -35,9 +35,9 @@ def log_odds(probability: float, threshold: float) -> float:
 @lean
 def _moves(t: Tables, f: int) -> bool:
     """Whether anybody may change a feature."""
-    for p in range(t.start.shape[0]):
-        for j in range(t.used[p, f]):
-            if j != t.start[p, f] and t.allowed[p, t.offsets[f] + j]:
+    for p in range(t.space.start.shape[0]):
+        for j in range(t.space.used[p, f]):
+            if j != t.space.start[p, f] and t.space.allowed[p, t.space.offsets[f] + j]:
                 return True
     return False
 
@@ -46,18 +46,18 @@ def _moves(t: Tables, f: int) -> bool:
 def columns_of(t: Tables, columns: NDArray[np.int64]) -> int:
     """Write where each feature's columns begin, [F + 1]; return their number. What nobody here may change has none."""
     n = 0
-    for f in range(t.ordered.shape[0]):
+    for f in range(t.space.ordered.shape[0]):
         columns[f] = n
         if _moves(t, f):
-            n += 2 if t.ordered[f] else t.offsets[f + 1] - t.offsets[f]
-    columns[t.ordered.shape[0]] = n
+            n += 2 if t.space.ordered[f] else t.space.offsets[f + 1] - t.space.offsets[f]
+    columns[t.space.ordered.shape[0]] = n
     return n
 
 
 @lean
 def move_size(t: Tables, p: int, f: int, j: int) -> float:
     """Return how far an ordered feature moves to code j, signed, as a share of its steps."""
-    return (j - t.start[p, f]) / max(t.used[p, f] - 1, 1)
+    return (j - t.space.start[p, f]) / max(t.space.used[p, f] - 1, 1)
 
 
 @lean
@@ -76,9 +76,9 @@ def learn(
     """Add one answer to the normal equations."""
     n = 0
     for f in range(codes.shape[0]):
-        if codes[f] == t.start[p, f]:
+        if codes[f] == t.space.start[p, f]:
             continue
-        if t.ordered[f]:
+        if t.space.ordered[f]:
             u = move_size(t, p, f, codes[f])
             places[n], values[n] = columns[f], u
             places[n + 1], values[n + 1] = columns[f] + 1, u * abs(u)
@@ -151,16 +151,16 @@ def tabulate(
     lift: NDArray[np.float64],  # [V] written: guessed change of the log-odds by moving to a slot
 ) -> None:
     """Write what each single move is guessed to add to the log-odds."""
-    for f in range(t.ordered.shape[0]):
+    for f in range(t.space.ordered.shape[0]):
         known = columns[f + 1] > columns[f]
-        for j in range(t.used[p, f]):
-            if j == t.start[p, f] or not known:
-                lift[t.offsets[f] + j] = 0.0
-            elif t.ordered[f]:
+        for j in range(t.space.used[p, f]):
+            if j == t.space.start[p, f] or not known:
+                lift[t.space.offsets[f] + j] = 0.0
+            elif t.space.ordered[f]:
                 u = move_size(t, p, f, j)
-                lift[t.offsets[f] + j] = weights[columns[f]] * u + weights[columns[f] + 1] * u * abs(u)
+                lift[t.space.offsets[f] + j] = weights[columns[f]] * u + weights[columns[f] + 1] * u * abs(u)
             else:
-                lift[t.offsets[f] + j] = weights[columns[f] + j]
+                lift[t.space.offsets[f] + j] = weights[columns[f] + j]
 
 
 @lean
@@ -168,8 +168,8 @@ def lift_of(t: Tables, p: int, lift: NDArray[np.float64], codes: NDArray[np.int3
     """Return the guessed change of the log-odds of a state."""
     lifted = 0.0
     for f in range(codes.shape[0]):
-        if codes[f] != t.start[p, f]:
-            lifted += lift[t.offsets[f] + codes[f]]
+        if codes[f] != t.space.start[p, f]:
+            lifted += lift[t.space.offsets[f] + codes[f]]
     return lifted
 
 
@@ -209,10 +209,10 @@ def _enter(t: Tables, net: SharedNet, p: int, f: int, j: int, sign: float, out: 
     if out.shape[0] == 0:  # nothing was learned, and there are no rows to read
         return
     k = net.columns[f]
-    if t.ordered[f]:
-        v = t.offsets[f] + j
-        _add(net.inner[k], sign * (t.levels[p, v] - net.centre[f]) / net.scale[f], out)
-        _add(net.inner[k + 1], sign * t.percentile[p, v], out)
+    if t.space.ordered[f]:
+        v = t.space.offsets[f] + j
+        _add(net.inner[k], sign * (t.space.levels[p, v] - net.centre[f]) / net.scale[f], out)
+        _add(net.inner[k + 1], sign * t.draws.percentile[p, v], out)
     else:
         _add(net.inner[k + j], sign, out)
 
@@ -251,11 +251,11 @@ def shared_lifts(
 ) -> None:
     """Write what the surrogate says of everyone as they are, and of their single moves."""
     for p in range(present.shape[0]):
-        present[p] = shared_log_odds(t, net, p, t.start[p], hidden)
-        for f in range(t.ordered.shape[0]):
-            for j in range(t.used[p, f]):
-                if t.allowed[p, t.offsets[f] + j] and j != t.start[p, f]:
+        present[p] = shared_log_odds(t, net, p, t.space.start[p], hidden)
+        for f in range(t.space.ordered.shape[0]):
+            for j in range(t.space.used[p, f]):
+                if t.space.allowed[p, t.space.offsets[f] + j] and j != t.space.start[p, f]:
                     copy(hidden, moved)
-                    _enter(t, net, p, f, t.start[p, f], -1.0, moved)
+                    _enter(t, net, p, f, t.space.start[p, f], -1.0, moved)
                     _enter(t, net, p, f, j, 1.0, moved)
-                    lift[p, t.offsets[f] + j] = _read(net.outer, moved) - present[p]
+                    lift[p, t.space.offsets[f] + j] = _read(net.outer, moved) - present[p]
