@@ -104,7 +104,8 @@ def test_what_may_gain_is_what_lowers_some_sample(objective: dict[str, float], s
     """Exact up to four changes. Beyond, it may say yes too often, never no."""
     world = make_world(seed % 100, n=10)
     problem, _ = make_problem(world, world.frame, n_samples=3)  # few: a yes must not be a matter of course
-    t = problem.samples.tables._replace(**objective)  # type: ignore[arg-type]
+    tables = problem.samples.tables
+    t = tables._replace(objective=tables.objective._replace(**objective))  # type: ignore[arg-type]
     draw = np.random.default_rng(seed)
     costs = np.empty(3)
     for p, codes in states(t, draw, 40):
