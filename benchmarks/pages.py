@@ -66,7 +66,7 @@ def _measure(links: list[str], moves: int) -> list[list[float]]:
         for place, link in enumerate(links):
             page: Any = browser.new_page()
             page.goto(link)
-            names = page.eval_on_selector_all("#wishes input[name$=-ease]", "all => all.map(one => one.name)")
+            names = page.eval_on_selector_all("#preferences input[name$=-ease]", "all => all.map(one => one.name)")
             for move in range(moves):
                 name = names[(place + move) % len(names)]
                 if move % 4 == 3:

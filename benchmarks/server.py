@@ -30,7 +30,7 @@ import numpy as np
 
 import leastways as lw
 from leastways._messages import plain
-from leastways.server.config import Limits
+from leastways.server import Limits
 
 
 @dataclass
@@ -177,8 +177,8 @@ def main() -> None:
     for clients in arguments.clients:
         print(f"{clients:8d} {measure(arguments, clients, fast).row()}", flush=True)
     if arguments.overload:
-        seen = measure(arguments, arguments.overload, fast | {"waiting_people": 50})
-        print(f"{arguments.overload:8d} {seen.row()}   (at most 50 may wait; default {Limits().waiting_people})")
+        seen = measure(arguments, arguments.overload, fast | {"pending_people": 50})
+        print(f"{arguments.overload:8d} {seen.row()}   (at most 50 may wait; default {Limits().pending_people})")
         away = np.percentile(np.array(seen.refused or [np.nan]) * 1000, [50, 99])
         print(f"sent away: {len(seen.refused)}, p50 {away[0]:.0f} ms, p99 {away[1]:.0f} ms")
 

@@ -234,7 +234,7 @@ def cli_page() -> str:
         "",
         "# Reference: the command line",
         "",
-        "Every command also takes `-h` or `--help`, which prints what is said here.",
+        "Every command also takes `-h` or `--help`, which fingerprints what is said here.",
         "",
         "## Exit codes",
         "",
@@ -312,7 +312,7 @@ def _cell(text: str) -> str:
 
 def service_page() -> str:
     """Return the page with every key of service.yaml."""
-    from leastways.server.example import EXAMPLE
+    from leastways.server import EXAMPLE
 
     return f"""{NOTE}
 
@@ -362,8 +362,7 @@ def http_page() -> str:
 def _openapi() -> dict[str, Any]:
     import tempfile
 
-    from leastways.server import Service, ServiceConfig
-    from leastways.server.app import create_app
+    from leastways.server import Service, ServiceConfig, create_app
 
     credit = lw.datasets.load_credit()
     schema = credit.schema()

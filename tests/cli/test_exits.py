@@ -15,7 +15,7 @@ from tests.cli.bank import run
 
 pytest.importorskip("sqlalchemy")
 
-from tests.server.shop import write_shop
+from tests.support.loan_service import write_shop
 
 
 def said(capsys: pytest.CaptureFixture[str], error: Exception, from_file: bool = False) -> str:

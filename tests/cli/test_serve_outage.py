@@ -12,10 +12,9 @@ from tests.cli.bank import run
 
 pytest.importorskip("psycopg")
 
-from leastways.errors import SettingError
-from leastways.server.engine import cause_told, open_engine, reading
-from leastways.server.faults import StoreDown
-from tests.server.shop import write_shop
+from leastways.errors import DatabaseDown, SettingError
+from leastways.server.database import open_engine, reading, with_driver_message
+from tests.support.loan_service import write_shop
 
 NOBODY = "postgresql://desk:s3cret@127.0.0.1:1/bank"  # port 1: nothing listens there
 
@@ -47,15 +46,15 @@ def test_the_password_is_left_out_where_the_driver_repeats_it() -> None:
     class DriverError(Exception):
         orig = RuntimeError("no server takes s%3cret\nnor this line")
 
-    with pytest.raises(StoreDown) as error, cause_told("postgresql+psycopg://desk:s%253cret@host/bank"):
-        raise StoreDown("gone") from DriverError()
+    with pytest.raises(DatabaseDown) as error, with_driver_message("postgresql+psycopg://desk:s%253cret@host/bank"):
+        raise DatabaseDown("gone") from DriverError()
     assert str(error.value) == "gone: no server takes ***"
 
 
 def test_elsewhere_the_cause_is_kept_back() -> None:
     """What callers over HTTP are told is the message of this error."""
     engine = open_engine(NOBODY.replace("://", "+psycopg://"))
-    with pytest.raises(StoreDown) as error, reading(engine) as session:
+    with pytest.raises(DatabaseDown) as error, reading(engine) as session:
         session.connection()
     assert str(error.value) == "the database cannot be used just now: OperationalError"
 

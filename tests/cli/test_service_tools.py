@@ -15,7 +15,7 @@ pytest.importorskip("sqlalchemy")
 from leastways.costs import Preferences
 from leastways.recourse import Recourse
 from leastways.server import Applicant, read_config
-from tests.server.shop import BANK, LABELLED, SMALL, pipeline, serve, states, write_shop
+from tests.support.loan_service import BANK, LABELLED, SMALL, pipeline, serve, states, write_shop
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_replay_says_the_same_or_what_differs(file: Path, ids: list[str]) -> Non
 
     from sqlalchemy import text
 
-    from leastways.server.engine import open_engine
+    from leastways.server.database import open_engine
 
     engine = open_engine(read_config(file).database)
     with engine.begin() as connection:

@@ -9,8 +9,8 @@ import pytest
 
 from leastways.recourse import Recourse
 from leastways.server import Service
-from tests.server import postgres
-from tests.server.shop import BANK, LABELLED, SMALL, Client, pipeline, serve, write_shop
+from tests.support import postgres
+from tests.support.loan_service import BANK, LABELLED, SMALL, Client, pipeline, serve, write_shop
 
 
 @pytest.fixture(scope="session")

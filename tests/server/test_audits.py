@@ -14,10 +14,9 @@ import pytest
 
 from leastways.audit import Audit
 from leastways.recourse import Recourse
-from leastways.server import Applicant, Limits, Service, StoreDown
-from leastways.server.audits import MOST_WAITING, Audits
-from tests.server.shop import Client, app_of, serve
-from tests.server.test_jobs import many
+from leastways.server import Applicant, DatabaseDown, Limits, Service
+from leastways.server.audits import MOST_PENDING, Audits
+from tests.support.loan_service import Client, app_of, many, serve
 
 CROWD = 60  # more than there are threads for requests
 SOON = 20.0  # seconds, on a machine that is busy with other tests; an audit here takes as long as we like
@@ -70,7 +69,7 @@ def meet(service: Service, talk: Callable[[httpx.AsyncClient], Awaitable[None]])
 
 
 @pytest.mark.parametrize("path", ["/audit?by=sex", "/audit/download/report.html?by=job", "/v1/audit?by=sex"])
-def test_a_crowd_with_one_question_starves_nobody(
+def test_callers_with_one_question_share_its_audit(
     audited: Service, gate: Gate, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     joined, join = [], Audits._join
@@ -96,7 +95,7 @@ def test_a_crowd_with_one_question_starves_nobody(
     meet(audited, talk)
 
 
-def test_the_api_and_the_page_take_turns_and_few_may_wait(audited: Service, gate: Gate) -> None:
+def test_audits_of_api_and_page_are_queued_up_to_a_limit(audited: Service, gate: Gate) -> None:
     questions = [f"by={name}&which={which}" for name in ("sex", "job", "age") for which in ("first", "latest")]
     paths = [f"{page}?{question}" for question in questions for page in ("/audit", "/v1/audit")]
 
@@ -105,18 +104,18 @@ def test_the_api_and_the_page_take_turns_and_few_may_wait(audited: Service, gate
         sent_away = []
         for answer in asyncio.as_completed(crowd):
             sent_away.append(await answer)
-            if len(sent_away) == len(paths) - 1 - MOST_WAITING:
+            if len(sent_away) == len(paths) - 1 - MOST_PENDING:
                 break  # the others wait for the gate
         assert {answer.status_code for answer in sent_away} == {503}
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in sent_away)
         gate.open.set()
         answers = await asyncio.gather(*crowd)
-        assert [answer.status_code for answer in answers].count(200) == 1 + MOST_WAITING == len(gate.asked)
+        assert [answer.status_code for answer in answers].count(200) == 1 + MOST_PENDING == len(gate.asked)
 
     meet(audited, talk)
 
 
-def test_what_nobody_waits_for_is_not_begun(audited: Service, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_without_callers_is_not_made(audited: Service, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     async def talk(client: httpx.AsyncClient) -> None:
         first = asyncio.create_task(client.get("/v1/audit?by=sex"))
         assert await asyncio.to_thread(gate.entered.wait, SOON)
@@ -132,7 +131,7 @@ def test_what_nobody_waits_for_is_not_begun(audited: Service, gate: Gate, monkey
     meet(audited, talk)
 
 
-def test_nobody_shares_what_was_begun_before_an_erasure(audited: Service, gate: Gate) -> None:
+def test_an_audit_begun_before_an_erasure_is_not_shared(audited: Service, gate: Gate) -> None:
     (gone,) = audited.answer([Applicant(many(1)[0])])
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -148,9 +147,9 @@ def test_nobody_shares_what_was_begun_before_an_erasure(audited: Service, gate: 
     meet(audited, talk)
 
 
-def test_a_fault_is_told_to_all_who_wait(audited: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_reaches_all_callers(audited: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: Any, **filters: Any) -> Audit:
-        raise StoreDown("the database cannot be used just now: locked")
+        raise DatabaseDown("the database cannot be used just now: locked")
 
     monkeypatch.setattr(audited, "audit", broken)
     client = Client(audited)

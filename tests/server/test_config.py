@@ -11,9 +11,8 @@ import yaml
 
 from leastways.errors import SettingError
 from leastways.server import Limits, Service, ServiceConfig, read_config
-from leastways.server.config import is_loopback
-from leastways.server.example import EXAMPLE
-from tests.server.shop import write_shop
+from leastways.server.config import EXAMPLE, is_loopback
+from tests.support.loan_service import write_shop
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,7 @@ from tests.server.shop import write_shop
         ("tresh", 1, "unknown key 'tresh'"),
     ],
 )
-def test_a_mistake_is_named(shop: Path, key: str, value: Any, allowed: str) -> None:
+def test_every_wrong_setting_is_named(shop: Path, key: str, value: Any, allowed: str) -> None:
     with pytest.raises(SettingError) as error:
         read_config(shop, **{key: value})
     assert allowed in str(error.value)
@@ -80,7 +79,7 @@ def test_a_mistake_is_named(shop: Path, key: str, value: Any, allowed: str) -> N
         "https://desk@recourse.example.org",
     ],
 )
-def test_a_public_url_that_links_cannot_begin_with(shop: Path, url: str) -> None:
+def test_an_invalid_public_url_is_refused(shop: Path, url: str) -> None:
     with pytest.raises(SettingError, match="public_url must be an http or https address") as error:
         read_config(shop, public_url=url)
     assert "https://recourse.example.org," in str(error.value)
@@ -104,12 +103,12 @@ def test_a_password_in_a_public_url_is_not_repeated(shop: Path, start: str) -> N
         (None, None),
     ],
 )
-def test_a_public_url_without_a_slash_at_its_end(shop: Path, url: str | None, kept: str | None) -> None:
+def test_a_public_url_loses_its_trailing_slash(shop: Path, url: str | None, kept: str | None) -> None:
     assert read_config(shop, public_url=url).public_url == kept
 
 
 @pytest.mark.parametrize("key", ["model", "schema", "data"])
-def test_what_has_to_be_there(shop: Path, tmp_path: Path, key: str) -> None:
+def test_required_keys_are_named_when_missing(shop: Path, tmp_path: Path, key: str) -> None:
     data = yaml.safe_load(shop.read_text())
     del data[key]
     file = tmp_path / "service.yaml"
@@ -118,7 +117,7 @@ def test_what_has_to_be_there(shop: Path, tmp_path: Path, key: str) -> None:
         read_config(file)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_do_not_exist_are_named(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="serve --example"):
         read_config(tmp_path / "service.yaml")
     (tmp_path / "service.yaml").write_text("model: [")
@@ -145,7 +144,7 @@ def test_paths_are_relative_to_the_file(shop: Path, monkeypatch: pytest.MonkeyPa
     assert read_config(shop, database="postgres://u@h/d").database == "postgresql+psycopg://u@h/d"
 
 
-def test_the_example_says_every_key_and_the_real_defaults(tmp_path: Path) -> None:
+def test_the_example_has_every_key_and_the_defaults(tmp_path: Path) -> None:
     write_shop(tmp_path)
     (tmp_path / "service.yaml").write_text(EXAMPLE)
     config = read_config(tmp_path / "service.yaml")
@@ -157,7 +156,7 @@ def test_the_example_says_every_key_and_the_real_defaults(tmp_path: Path) -> Non
     assert set(yaml.safe_load(EXAMPLE)["limits"]) == {f.name for f in fields(Limits)}
 
 
-def test_a_group_that_is_a_feature(shop: Path, tmp_path: Path) -> None:
+def test_a_group_that_is_a_feature_is_refused(shop: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="sex"):
         Service.open(read_config(shop, groups=["sex"], database=str(tmp_path / "d.db")))
 
@@ -180,9 +179,9 @@ def test_loopback(host: str, here: bool) -> None:
 
 def test_a_service_opens_from_its_files(shop: Path, tmp_path: Path) -> None:
     from leastways.server import Applicant
-    from tests.server.shop import states
+    from tests.support.loan_service import states
 
     with Service.open(read_config(shop, database=str(tmp_path / "d.db"))) as service:
         (issued,) = service.answer([Applicant(states(1)[0])])
         assert issued.answer.plan.options
-        assert len(service.origin.prints["model"]) == 64
+        assert len(service.origin.fingerprints["model"]) == 64

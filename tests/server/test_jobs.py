@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,49 +11,37 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leastways.errors import ModelError
+from leastways.errors import JobFailed, ModelError, NotReady
 from leastways.recourse import Recourse
-from leastways.server import Applicant, NotKnown, Service
+from leastways.server import Applicant, NotFound, Service
 from leastways.server import jobs as jobs_room
-from leastways.server.answers import JobState, Promised
-from leastways.server.clock import now
-from leastways.server.faults import NotReady, Stuck
+from leastways.server.answers import JobState, Pending
+from leastways.server.database import now
 from leastways.server.store import NewPerson
 from tests.recourse.bank import chance
-from tests.server.shop import BANK, LABELLED, SMALL, Client, counts, frame, serve, states
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait for something that has to come; longer than it takes on a slow machine."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.01)
-
-
-def finished(client: Client, job_id: str) -> dict[str, Any]:
-    """Wait for the end of a job."""
-    job: dict[str, Any] = {}
-
-    def ended() -> bool:
-        job.update(client.get(f"/v1/jobs/{job_id}").json())
-        return job["state"] in ("done", "failed")
-
-    until(ended)
-    return job
-
-
-def many(n: int) -> list[dict[str, Any]]:
-    """More people than there are: the same ones again and again."""
-    some = states(6)
-    return [some[i % 6] for i in range(n)]
+from tests.support.loan_service import (
+    BANK,
+    LABELLED,
+    SMALL,
+    Client,
+    counts,
+    finished,
+    frame,
+    many,
+    serve,
+    slow_down,
+    states,
+    until,
+)
 
 
 def women(n: int) -> list[dict[str, Any]]:
     return [{**row, "sex": "f"} for row in many(n)]
 
 
-def test_a_long_batch_becomes_a_job_with_the_same_answers(service: Service, client: Client, recourse: Recourse) -> None:
+def test_a_large_request_becomes_a_job_with_the_same_answers(
+    service: Service, client: Client, recourse: Recourse
+) -> None:
     rows = many(40)
     said = {"editable": ["income", "school", "job"]}
     people = [{"state": row, "reference": f"case {i}", "preferences": said} for i, row in enumerate(rows)]
@@ -75,7 +62,7 @@ def test_a_long_batch_becomes_a_job_with_the_same_answers(service: Service, clie
         assert [o["probability"] for o in answer["options"]] == [o.probability for o in plans[i % 6].options]
         if i % 13 == 0:
             assert service.read_by_token(promised["token"]).id == promised["id"]
-    assert counts(service) == {"people": 40, "answers": 40, "choices": 0, "jobs": 1, "waiting": 0}
+    assert counts(service) == {"people": 40, "answers": 40, "choices": 0, "jobs": 1, "pending": 0}
 
 
 def test_nothing_of_a_job_with_a_wrong_row_is_stored(lite: Service) -> None:
@@ -87,7 +74,7 @@ def test_nothing_of_a_job_with_a_wrong_row_is_stored(lite: Service) -> None:
     assert counts(lite)["people"] == counts(lite)["jobs"] == 0
 
 
-def test_an_answer_that_is_promised_is_not_ready(service: Service) -> None:
+def test_a_pending_answer_is_not_ready(service: Service) -> None:
     job, person = waiting_job(service)
     with pytest.raises(NotReady, match=job):
         service.read(person)
@@ -96,7 +83,7 @@ def test_an_answer_that_is_promised_is_not_ready(service: Service) -> None:
     assert answer.headers["retry-after"] == "1"
     assert service.erase(person) == 1  # before its turn
     assert service.jobs.read(job).total == 0
-    with pytest.raises(NotKnown):
+    with pytest.raises(NotFound):
         service.jobs.read("nothing")
 
 
@@ -104,13 +91,12 @@ def waiting_job(service: Service) -> tuple[str, str]:
     """Put a job in the table that somebody else has a lease on."""
     from sqlalchemy import update
 
-    from leastways.server.engine import writing
-    from leastways.server.plan_json import canonical
-    from leastways.server.tables import JobRow
+    from leastways.io import canonical_json
+    from leastways.server.database import JobRow, writing
 
     service._runner.stop()
     service._runner._thread.join()
-    person = NewPerson("p" * 32, now(), None, "hash", canonical(states(1)[0]), "{}")
+    person = NewPerson("p" * 32, now(), None, "hash", canonical_json(states(1)[0]), "{}")
     job = service.jobs.add([(person, None)])
     lease = {"owner": "other", "state": "running", "lease_until": now() + timedelta(hours=1)}
     with writing(service.engine) as session:
@@ -118,11 +104,10 @@ def waiting_job(service: Service) -> tuple[str, str]:
     return job.id, person.id
 
 
-def test_a_lease_keeps_others_away_until_it_ends(service: Service) -> None:
+def test_a_lease_excludes_other_workers_until_it_expires(service: Service) -> None:
     from sqlalchemy import update
 
-    from leastways.server.engine import writing
-    from leastways.server.tables import JobRow
+    from leastways.server.database import JobRow, writing
 
     job, _ = waiting_job(service)
     assert service.jobs.claim("me") is None
@@ -139,8 +124,8 @@ def test_a_lease_keeps_others_away_until_it_ends(service: Service) -> None:
     assert service.jobs.read(job).state == "queued"
 
 
-def test_of_two_who_see_a_job_at_once_one_gets_it(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leastways.server.engine import writing
+def test_of_two_simultaneous_claims_one_wins(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leastways.server.database import writing
 
     job, _ = waiting_job(service)
     service.jobs.give_back("other")
@@ -155,11 +140,10 @@ def test_of_two_who_see_a_job_at_once_one_gets_it(service: Service, monkeypatch:
     assert service.jobs.renew(job, "quick")
 
 
-def test_who_lost_a_job_leaves_it_to_the_one_who_has_it(lite: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_lost_its_lease_stops(lite: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     from sqlalchemy import update
 
-    from leastways.server.engine import writing
-    from leastways.server.tables import JobRow
+    from leastways.server.database import JobRow, writing
 
     monkeypatch.setattr(jobs_room, "_PART", 4)
     renew, claim, lost, looked = lite.jobs.renew, lite.jobs.claim, threading.Event(), threading.Event()
@@ -178,7 +162,7 @@ def test_who_lost_a_job_leaves_it_to_the_one_who_has_it(lite: Service, monkeypat
 
     monkeypatch.setattr(lite.jobs, "renew", late)
     monkeypatch.setattr(lite.jobs, "claim", looking)
-    job, _ = lite.promise([Applicant(row) for row in many(12)])
+    job, _ = lite.add_job([Applicant(row) for row in many(12)])
     assert looked.wait(60)  # for another one
     assert (lite.jobs.read(job.id).state, lite.jobs.read(job.id).done) == ("running", 4)
 
@@ -196,7 +180,7 @@ def test_only_jobs_that_failed_are_tried_again(lite: Service) -> None:
     assert lite.jobs.read(job).state == "done"
 
 
-def test_jobs_that_ended_are_kept_as_long_as_people(service: Service) -> None:
+def test_ended_jobs_are_kept_as_long_as_people(service: Service) -> None:
     job, _ = waiting_job(service)
     later = now() + timedelta(hours=1)
     assert service.store.erase_before(later) == 1
@@ -205,18 +189,18 @@ def test_jobs_that_ended_are_kept_as_long_as_people(service: Service) -> None:
     assert service.store.erase_before(now() - timedelta(hours=1)) == 0
     assert service.jobs.read(job).state == "done"
     assert service.store.erase_before(later) == 0
-    with pytest.raises(NotKnown):
+    with pytest.raises(NotFound):
         service.jobs.read(job)
 
 
-def test_a_job_goes_on_where_another_process_left_it(
+def test_a_job_continues_where_another_process_left_it(
     shop: Path, recourse: Recourse, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs_room, "_PART", 4)
     database = new_database()
     with serve(shop, recourse, database=database) as first:
         slow_down(first)
-        job, people = first.promise([Applicant(row) for row in many(30)])
+        job, people = first.add_job([Applicant(row) for row in many(30)])
         until(lambda: first.jobs.read(job.id).done >= 4)
     assert first.jobs.read(job.id).state == "queued"  # given back, and not held until the lease ends
     first.engine.dispose()
@@ -228,17 +212,6 @@ def test_a_job_goes_on_where_another_process_left_it(
         assert begun.done >= 4
         assert all(second.read(p.id).plan.options for p in people)
         assert counts(second)["answers"] == 30
-
-
-def slow_down(service: Service) -> None:
-    """Let every batch take a moment, so that a job can be met half-way."""
-    work = service._solver.work
-
-    def slowly(tickets: Any) -> None:
-        time.sleep(0.1)
-        work(tickets)
-
-    service._batcher._work = slowly
 
 
 class Breaks:
@@ -261,13 +234,13 @@ def breaking(shop: Path, new_database: Callable[[], str]) -> Any:
         yield model, service
 
 
-def test_a_model_that_fails_mid_batch_keeps_the_finished(
+def test_finished_answers_survive_a_model_that_fails_mid_job(
     breaking: tuple[Breaks, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs_room, "_PART", 4)
     model, service = breaking
     slow_down(service)
-    job, people = service.promise([Applicant(row) for row in women(80)])
+    job, people = service.add_job([Applicant(row) for row in women(80)])
     until(lambda: service.jobs.read(job.id).done >= 8)
     model.broken = True
     ended = finished(Client(service), job.id)
@@ -285,7 +258,7 @@ def test_a_model_that_fails_mid_batch_keeps_the_finished(
     assert all(service.read(p.id).plan.options for p in people)
 
 
-def test_one_person_the_model_fails_on_does_not_lose_the_others(breaking: tuple[Breaks, Service]) -> None:
+def test_a_failure_for_one_person_does_not_affect_the_others(breaking: tuple[Breaks, Service]) -> None:
     model, service = breaking
     client = Client(service)
     odd = {**states(1)[0], "sex": "m"}
@@ -300,7 +273,7 @@ def test_one_person_the_model_fails_on_does_not_lose_the_others(breaking: tuple[
     assert counts(service)["people"] == 2
     model.broken = False
     assert client.apply({"state": women(1)[0]}).status_code == 200
-    job, _ = service.promise([Applicant(row) for row in (*women(20), odd)])
+    job, _ = service.add_job([Applicant(row) for row in (*women(20), odd)])
     ended = finished(client, job.id)
     assert (ended["state"], ended["done"], ended["failed"]) == ("done", 21, 1)
 
@@ -313,10 +286,10 @@ def fails_on_men(shop: Path, tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
-def work_off(service: Service, n: int, men: range) -> tuple[JobState, list[Promised]]:
+def work_off(service: Service, n: int, men: range) -> tuple[JobState, list[Pending]]:
     """Wait for the end of a job with men in some places."""
     rows = [{**row, "sex": "m"} if i in men else row for i, row in enumerate(women(n))]
-    job, people = service.promise([Applicant(row) for row in rows])
+    job, people = service.add_job([Applicant(row) for row in rows])
     until(lambda: service.jobs.read(job.id).state in ("done", "failed"))
     return service.jobs.read(job.id), people
 
@@ -327,7 +300,7 @@ def work_off(service: Service, n: int, men: range) -> tuple[JobState, list[Promi
     [(17, range(16, 17)), (36, range(10, 25)), (20, range(5, 20)), (1, range(1))],
     ids=["alone in the last part", "across parts", "up to the end", "nobody else"],
 )
-def test_fewer_than_sixteen_failures_in_a_row_are_answers(
+def test_fewer_than_sixteen_failures_in_a_row_are_recorded_as_answers(
     fails_on_men: Service, monkeypatch: pytest.MonkeyPatch, part: int, n: int, men: range
 ) -> None:
     monkeypatch.setattr(jobs_room, "_PART", part)
@@ -349,5 +322,5 @@ def test_sixteen_failures_in_a_row_stop_a_job_wherever_they_begin(
     assert all(fails_on_men.read(p.id).plan.options for p in people[: men.start])
     with pytest.raises(NotReady):
         fails_on_men.read(people[men.start].id)
-    with pytest.raises(Stuck):  # their page tells them that no answer is about to come
+    with pytest.raises(JobFailed):  # their page tells them that no answer is about to come
         fails_on_men.read_by_token(people[men.start].token)

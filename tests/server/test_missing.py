@@ -12,9 +12,9 @@ import yaml
 from leastways._validation import value_or_none
 from leastways.schema import Schema
 from leastways.server import Service, read_config
-from leastways.server.replay import replay
+from leastways.server.solving import replay
 from tests.recourse.gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline
-from tests.server.shop import SMALL, Client
+from tests.support.loan_service import SMALL, Client
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def refused_without_job() -> dict[str, Any]:
     return {name: value_or_none(rows[name].iloc[0]) for name in SCHEMA.names}
 
 
-def test_null_in_null_out(service: Service) -> None:
+def test_missing_values_stay_missing(service: Service) -> None:
     client, state = Client(service), refused_without_job()
     assert state["job"] is None
     answer = client.apply({"state": state})
@@ -55,7 +55,7 @@ def test_null_in_null_out(service: Service) -> None:
     assert result.same, result.differences
 
 
-def test_left_out_is_not_the_same_as_null(service: Service) -> None:
+def test_a_left_out_value_is_refused_where_null_is_allowed(service: Service) -> None:
     state = refused_without_job()
     del state["job"]
     answer = Client(service).apply({"state": state})

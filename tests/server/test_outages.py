@@ -12,21 +12,20 @@ from sqlalchemy.exc import OperationalError
 
 from leastways.errors import SettingError
 from leastways.recourse import Recourse
-from leastways.server import Applicant, Service, StoreDown
-from leastways.server.engine import cause_told, database_errors
-from tests.server.postgres import Cluster
-from tests.server.shop import Client, counts, serve, states
-from tests.server.test_jobs import finished, many, slow_down, until
+from leastways.server import Applicant, DatabaseDown, Service
+from leastways.server.database import database_errors, with_driver_message
+from tests.support.loan_service import Client, counts, finished, many, serve, slow_down, states, until
+from tests.support.postgres import Cluster
 
 
 def down(client: Client, method: str, path: str, json: object = None) -> None:
     answer = client.get(path) if method == "GET" else client.post(path, json)
     assert answer.status_code == 503, answer.text
-    assert answer.json()["type"] == "urn:leastways:problem:store-down"
+    assert answer.json()["type"] == "urn:leastways:problem:database-down"
     assert int(answer.headers["retry-after"]) >= 1
 
 
-def test_a_lost_postgresql_comes_back(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
+def test_the_service_recovers_after_a_lost_postgresql(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
     with serve(shop, recourse, database=cluster.database()) as service:
         client = Client(service)
         (before,) = client.apply({"state": states(1)[0]}).json()["answers"]
@@ -50,7 +49,7 @@ def test_a_lost_postgresql_comes_back(shop: Path, recourse: Recourse, cluster: C
 def test_a_job_survives_a_restart_of_the_database(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
     with serve(shop, recourse, database=cluster.database()) as service:
         slow_down(service)
-        job, people = service.promise([Applicant(row) for row in many(60)])
+        job, people = service.add_job([Applicant(row) for row in many(60)])
         until(lambda: service.jobs.read(job.id).done >= 16)
         cluster.stop()
         cluster.start()
@@ -77,7 +76,7 @@ def full_disk(lite: Service) -> Callable[[bool], None]:
     return fill
 
 
-def test_a_full_disk(lite: Service, full_disk: Callable[[bool], None]) -> None:
+def test_a_full_disk_is_reported_and_recovered_from(lite: Service, full_disk: Callable[[bool], None]) -> None:
     client = Client(lite)
     (before,) = client.apply({"state": states(1)[0]}).json()["answers"]
     full_disk(True)
@@ -97,7 +96,7 @@ def test_a_full_disk(lite: Service, full_disk: Callable[[bool], None]) -> None:
     assert all(client.get(f"/v1/recourse/{one}").status_code == 200 for one in accepted)
 
 
-def test_health_tells_of_a_full_disk_and_of_its_end(lite: Service, full_disk: Callable[[bool], None]) -> None:
+def test_health_reports_a_full_disk_and_its_end(lite: Service, full_disk: Callable[[bool], None]) -> None:
     client, begun = Client(lite), []
     event.listen(lite.engine, "before_cursor_execute", lambda c, cursor, said, *rest: begun.append(said.split()[0]))
     assert client.get("/health").status_code == 200
@@ -119,7 +118,7 @@ def test_health_tells_of_a_full_disk_and_of_its_end(lite: Service, full_disk: Ca
         assert connection.execute(text("SELECT count(*) FROM origins")).scalar_one() == 1
 
 
-def test_a_postgresql_that_only_reads(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
+def test_health_reports_a_read_only_postgresql(shop: Path, recourse: Recourse, cluster: Cluster) -> None:
     """As one that took over from a lost one may for a while."""
     database = cluster.database()
     with serve(shop, recourse, database=database) as service:
@@ -135,16 +134,16 @@ def test_a_postgresql_that_only_reads(shop: Path, recourse: Recourse, cluster: C
             assert client.get("/health").status_code == status
 
 
-def test_a_file_that_is_no_database(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
     (tmp_path / "d.db").write_text("age,income\n" * 500)
-    with pytest.raises(StoreDown, match="not a database"):
+    with pytest.raises(DatabaseDown, match="not a database"):
         serve(shop, recourse, database=str(tmp_path / "d.db"))
 
 
-def test_a_database_that_cannot_be_opened(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
-    with pytest.raises(StoreDown):
+def test_a_database_that_cannot_be_opened_is_reported(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+    with pytest.raises(DatabaseDown):
         serve(shop, recourse, database=str(tmp_path / "nowhere" / "d.db"))
-    with pytest.raises(StoreDown):
+    with pytest.raises(DatabaseDown):
         serve(shop, recourse, database="postgresql://bank@127.0.0.1:1/bank")
 
 
@@ -156,21 +155,21 @@ def test_a_database_that_cannot_be_opened(shop: Path, recourse: Recourse, tmp_pa
         ("postgresql://bank@127.0.0.1:port/bank", "cannot be read"),
     ],
 )
-def test_an_address_that_is_wrong(shop: Path, recourse: Recourse, url: str, told: str) -> None:
+def test_a_wrong_address_is_refused(shop: Path, recourse: Recourse, url: str, told: str) -> None:
     with pytest.raises(SettingError, match=told) as error:
         serve(shop, recourse, database=url)
     assert "ss@word" not in str(error.value)
 
 
-def test_an_address_with_options(shop: Path, recourse: Recourse) -> None:
+def test_options_of_an_address_are_checked(shop: Path, recourse: Recourse) -> None:
     """The options are PostgreSQL's, so that what is missing here is the server alone."""
-    with pytest.raises(StoreDown):
+    with pytest.raises(DatabaseDown):
         serve(shop, recourse, database="postgresql://bank@127.0.0.1:1/bank?sslmode=disable&application_name=lw")
 
 
 @pytest.mark.parametrize("url", ["postgresql://bank:tomcat9@db/bank", "postgresql://bank@db/bank?password=tomcat9"])
-def test_whoever_starts_a_service_hears_the_cause_without_the_password(url: str) -> None:
+def test_the_operator_sees_the_cause_without_the_password(url: str) -> None:
     driver = psycopg.OperationalError("no user bank with the password tomcat9 at db\nand more\n")
-    with pytest.raises(StoreDown) as told, cause_told(url), database_errors():
+    with pytest.raises(DatabaseDown) as told, with_driver_message(url), database_errors():
         raise OperationalError("SELECT 1", {}, driver)
     assert str(told.value).endswith(": no user bank with the password *** at db")

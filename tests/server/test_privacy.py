@@ -12,10 +12,9 @@ import pytest
 
 from leastways.errors import ModelError
 from leastways.server import Applicant, Service
-from leastways.server.clock import now
-from leastways.server.engine import _prepare_sqlite
+from leastways.server.database import _prepare_sqlite, now
 from leastways.server.problems import problem_of
-from tests.server.shop import Client, states
+from tests.support.loan_service import Client, states
 
 SECRET = "Zyxwv-4711"
 
@@ -37,7 +36,7 @@ def test_logs_hold_no_paths_bodies_queries_or_tokens(lite: Service, caplog: pyte
         assert private not in lines
 
 
-def test_a_fault_tells_where_but_not_what(
+def test_a_fault_is_logged_without_values(
     lite: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:
@@ -51,13 +50,13 @@ def test_a_fault_tells_where_but_not_what(
     assert SECRET not in caplog.text + answer.text
 
 
-def test_a_failing_model_does_not_tell_the_row() -> None:
+def test_a_failing_model_does_not_reveal_the_row() -> None:
     answer = problem_of(ModelError(f"asked about {SECRET}"))
     assert answer.status_code == 502
     assert SECRET not in bytes(answer.body).decode()
 
 
-def test_what_is_erased_is_not_left_in_the_file(lite: Service, tmp_path: Path) -> None:
+def test_erased_values_are_not_left_in_the_file(lite: Service, tmp_path: Path) -> None:
     (issued,) = lite.answer([Applicant(states(1)[0], reference=SECRET, groups={"region": SECRET})])
     lite.choose(issued.answer.id, None, SECRET)
     files = list(tmp_path.glob("answers.db*"))
@@ -67,7 +66,7 @@ def test_what_is_erased_is_not_left_in_the_file(lite: Service, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_is_too_old_is_not_left_in_the_file(lite: Service, tmp_path: Path, whole: bool) -> None:
+def test_values_erased_by_age_are_not_left_in_the_file(lite: Service, tmp_path: Path, whole: bool) -> None:
     """Also where the file is not written anew, as by a service that erases while it runs."""
     lite.answer([Applicant(states(1)[0], reference=SECRET)])
     assert lite.store.erase_before(now(), whole) == 1
@@ -84,7 +83,7 @@ def test_every_connection_overwrites_what_it_deletes(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_log_that_somebody_reads_is_told(lite: Service, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_in_use_is_reported(lite: Service, caplog: pytest.LogCaptureFixture) -> None:
     from sqlalchemy import event, text
 
     event.listen(lite.engine, "checkout", lambda connection, *_: connection.execute("PRAGMA busy_timeout = 50"))
@@ -96,7 +95,7 @@ def test_a_log_that_somebody_reads_is_told(lite: Service, caplog: pytest.LogCapt
     assert issued.answer.id not in caplog.text
 
 
-def test_the_file_is_for_its_owner_alone(lite: Service, tmp_path: Path) -> None:
+def test_the_file_is_readable_by_its_owner_only(lite: Service, tmp_path: Path) -> None:
     lite.answer([Applicant(states(1)[0])])
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("answers.db*")}
     assert set(modes.values()) == {0o600}, modes
@@ -107,7 +106,7 @@ def test_statements_that_fail_do_not_show_their_values(lite: Service) -> None:
     from sqlalchemy import text
     from sqlalchemy.exc import IntegrityError
 
-    from leastways.server.engine import writing
+    from leastways.server.database import writing
 
     with pytest.raises(IntegrityError) as error, writing(lite.engine) as session:
         session.execute(text("INSERT INTO choices VALUES (:a, 1, :a, 1)"), {"a": SECRET})

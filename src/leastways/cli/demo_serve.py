@@ -14,11 +14,19 @@ from leastways.cli.console import notes, print_json, say, screen
 from leastways.cli.demo import COSTS, train_model
 from leastways.datasets import load_credit
 from leastways.recourse import Recourse
-from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
-from leastways.server.app import create_app
-from leastways.server.origin import text_print
-from leastways.server.pages.demo import TEXTS, add_index
-from leastways.server.running import open_socket, run
+from leastways.server import (
+    DEMO_TEXTS,
+    Applicant,
+    Issued,
+    Limits,
+    Service,
+    ServiceConfig,
+    add_index,
+    create_app,
+    open_socket,
+    run,
+    text_fingerprint,
+)
 
 _LISTED = 12  # people on the first page
 _COLUMNS = ("age", "job", "loan_amount")  # what the first page says of each
@@ -70,14 +78,18 @@ def _service(settings: DemoSettings, folder: Path) -> Service:
         database=f"sqlite:///{(folder / 'demo.db').as_posix()}",
         port=settings.port,
         title="Leastways Bank",
-        texts=TEXTS,
+        texts=DEMO_TEXTS,
         limits=Limits(request_seconds=_TIMEOUT),
     )
     recourse = Recourse(train_model(credit, schema), schema, **config.settings()).fit(credit.train)
     recourse.recommend(credit.train.head(_BATCH))  # so that compiling does not slow the first answer
     made_of = f"credit, seed {settings.seed}"  # the same seed makes the same model and data, byte for byte
-    prints = {"model": text_print(made_of), "schema": text_print(schema.to_yaml()), "data": text_print(made_of)}
-    return Service(config, recourse, prints)
+    fingerprints = {
+        "model": text_fingerprint(made_of),
+        "schema": text_fingerprint(schema.to_yaml()),
+        "data": text_fingerprint(made_of),
+    }
+    return Service(config, recourse, fingerprints)
 
 
 def _answered(service: Service, settings: DemoSettings) -> list[Issued]:

@@ -60,7 +60,7 @@ def serve(
         if example is not None:
             _write_example(example)
             return
-        from leastways.server.config import read_config
+        from leastways.server import read_config
 
         changes = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
         with _log_on_stderr():
@@ -68,13 +68,10 @@ def serve(
 
 
 def _serve(config: ServiceConfig) -> None:
-    from leastways.server.app import create_app
-    from leastways.server.engine import cause_told
-    from leastways.server.running import check_exposure, open_socket, run
-    from leastways.server.service import Service
+    from leastways.server import Service, check_exposure, create_app, open_socket, run, with_driver_message
 
     notes().print("Loading the model; what has to be compiled is compiled now ...")
-    with cause_told(config.database):
+    with with_driver_message(config.database):
         opened = Service.open(config)
     with opened as service:
         check_exposure(config, service.keys)
@@ -110,7 +107,7 @@ def _write_example(folder: Path) -> None:
     from leastways.cli.demo import train_model
     from leastways.datasets import load_credit
     from leastways.io import OutputFile, make_folder
-    from leastways.server.example import EXAMPLE
+    from leastways.server import EXAMPLE
 
     io = require("skops.io", "server", "The example")
     make_folder(folder)
@@ -137,14 +134,13 @@ _Config = Path("service.yaml")
 @contextmanager
 def _database(path: Path) -> Iterator[tuple[ServiceConfig, Engine]]:
     """Open the database of a service, brought up to date."""
-    from leastways.server import migrate, read_config
-    from leastways.server.engine import cause_told, open_engine
+    from leastways.server import open_engine, read_config, upgrade_database, with_driver_message
 
     config = read_config(path)
     engine = open_engine(config.database)
     try:
-        with cause_told(config.database):
-            migrate.upgrade(engine)
+        with with_driver_message(config.database):
+            upgrade_database(engine)
         yield config, engine
     finally:
         engine.dispose()
@@ -166,7 +162,7 @@ def replay(
       leastways replay 5ad3eaa3f353d707a354b328ac75b289 --config shop/service.yaml --json
     """
     with errors_shown(as_json, from_file=True):
-        from leastways.server.replay import replay as once_more
+        from leastways.server import replay as once_more
 
         with _database(config) as (settings, engine), stdout_aside():
             result = once_more(settings, engine, answer)
@@ -207,8 +203,7 @@ def erase(
     """
     with errors_shown(as_json, from_file=True):
         from leastways.errors import SettingError
-        from leastways.server.clock import days_ago
-        from leastways.server.store import Store
+        from leastways.server import Store, days_ago
 
         ways = [bool(answers), reference is not None, older_than is not None]
         if sum(ways) != 1:
@@ -262,7 +257,7 @@ def create(
     with errors_shown(as_json, from_file=True):
         from rich.text import Text
 
-        from leastways.server.keys import KeyStore
+        from leastways.server import KeyStore
 
         with _database(config) as (_, engine):
             key, text = KeyStore(engine).create(name, scope)
@@ -285,7 +280,7 @@ def list_(config: ConfigFile = _Config, as_json: JsonFlag = False) -> None:
     with errors_shown(as_json, from_file=True):
         from rich.table import Table
 
-        from leastways.server.keys import KeyStore
+        from leastways.server import KeyStore
 
         with _database(config) as (_, engine):
             keys = KeyStore(engine).all()
@@ -321,7 +316,7 @@ def revoke(
       leastways keys revoke 0f3a9c1b22d4
     """
     with errors_shown(as_json, from_file=True):
-        from leastways.server.keys import KeyStore
+        from leastways.server import KeyStore
 
         with _database(config) as (_, engine):
             gone = KeyStore(engine).revoke(key)

@@ -1,7 +1,24 @@
-"""Distributions of cost functions, what a person told us, and samples of them."""
+"""Distributions of cost functions, a person's preferences, and cost samples."""
 
 from leastways.costs.distribution import CostDistribution
 from leastways.costs.preferences import Preferences
+from leastways.costs.preferences_json import (
+    preference_faults,
+    preferences_from_json,
+    preferences_from_record,
+    preferences_to_json,
+    preferences_to_record,
+)
 from leastways.costs.sampling import CostModel, CostSamples
 
-__all__ = ["CostDistribution", "CostModel", "CostSamples", "Preferences"]
+__all__ = [
+    "CostDistribution",
+    "CostModel",
+    "CostSamples",
+    "Preferences",
+    "preference_faults",
+    "preferences_from_json",
+    "preferences_from_record",
+    "preferences_to_json",
+    "preferences_to_record",
+]

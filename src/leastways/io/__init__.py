@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leastways.io.files import OutputFile, check_folder, draft_of, make_folder
-from leastways.io.strict import json_of, read_json, yaml_of
+from leastways.io.strict import canonical_json, is_finite_number, json_of, json_type, read_json, yaml_of
 
 if TYPE_CHECKING:
     from leastways.io.tables import (
@@ -28,13 +28,16 @@ __all__ = [
     "PARQUET",
     "ColumnType",
     "OutputFile",
+    "canonical_json",
     "category_of",
     "check_folder",
     "check_index",
     "csv_index",
     "csv_lines",
     "draft_of",
+    "is_finite_number",
     "json_of",
+    "json_type",
     "make_folder",
     "may_hold_none",
     "number_of",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import yaml
 
 _TOO_DEEP = "it is nested too deeply"
+_MAX_NUMBER = 1e300
 
 
 def json_of(text: str | bytes) -> Any:
@@ -33,6 +34,21 @@ def read_json(path: Path, what: str = "") -> Any:
         return json_of(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {what + ' from ' if what else ''}{str(path)!r}: {error}") from error
+
+
+def canonical_json(data: object, sort: bool = True) -> str:
+    """Write JSON in one form that can be compared and hashed: ASCII only, exact numbers, keys sorted or as given."""
+    return json.dumps(data, sort_keys=sort, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def is_finite_number(value: object) -> bool:
+    """Return whether a JSON value is a number that a float can hold; JSON itself has no limit."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
+
+
+def json_type(value: object) -> type:
+    """Return the type of a JSON value: bool, str, or float for every number."""
+    return bool if isinstance(value, bool) else str if isinstance(value, str) else float
 
 
 def yaml_of(text: str) -> Any:

@@ -1,21 +1,32 @@
-"""What the service hands out and keeps: applicants in, answers out."""
+"""Applicants, answers, and the origin of an answer: what the service takes, hands out and keeps."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import json
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
+from importlib.metadata import version as installed
+from pathlib import Path
 from typing import Any
 
+from leastways import __version__
+from leastways._fingerprint import file_print
 from leastways.costs import Preferences
+from leastways.io import canonical_json
 from leastways.plans import RecoursePlan
+from leastways.server.config import ServiceConfig
 
 
 @dataclass(frozen=True)
 class Applicant:
-    """Somebody who was refused: their state, and what else the caller says of them.
+    """A person whom the model refused, as the caller sends them.
 
-    `reference` is the caller's own label, `groups` the attributes that only the audit looks at.
+    `reference` is the caller's own label, `groups` the attributes that only the audit uses.
     """
 
     state: Mapping[str, Any]
@@ -26,7 +37,7 @@ class Applicant:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a person said to an answer: the option they took, or None and why none fits."""
+    """A person's choice: the option they took, or None and the reason why none fits."""
 
     option: int | None
     reason: str
@@ -35,7 +46,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Rules:
-    """What decided between yes and no when an answer was made: fingerprints of schema and model, and the threshold."""
+    """What decided about acceptance when an answer was made: fingerprints of schema and model, target and threshold."""
 
     schema: str
     model: str
@@ -47,8 +58,7 @@ class Rules:
 class Answer:
     """A recorded answer. `parent` is the first answer of the same person, None if this is the first.
 
-    `wishes` is what the person said on their page, in the page's own terms: several ways to say it mean the same
-    preferences, and some mean none.
+    `entries` is what the person entered on their page: different entries can mean the same preferences, or none.
     """
 
     id: str
@@ -60,25 +70,25 @@ class Answer:
     parent: str | None
     choice: Choice | None
     rules: Rules
-    wishes: Mapping[str, Any] | None = None
+    entries: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> str:
-        """The id of the first answer of this person: the name of the family."""
+        """The id of the person's first answer, which is also the person's id."""
         return self.parent or self.id
 
 
 @dataclass(frozen=True)
 class Issued:
-    """A new answer and the token of the person's page. The token is shown here and never again."""
+    """A new answer and the token of the person's page. The token is returned only here."""
 
     answer: Answer
     token: str
 
 
 @dataclass(frozen=True)
-class Promised:
-    """A person of a long batch: the id that their answer will have, and the token of their page."""
+class Pending:
+    """A person of a job: the id that their answer will have, and the token of their page."""
 
     id: str
     token: str
@@ -87,7 +97,7 @@ class Promised:
 
 @dataclass(frozen=True)
 class JobState:
-    """How far a long batch is."""
+    """Progress of a job."""
 
     id: str
     created: datetime
@@ -96,3 +106,65 @@ class JobState:
     done: int
     failed: int
     error: str
+
+
+FINGERPRINTS = ("model", "schema", "data")
+_LIBRARIES = ("numpy", "pandas", "scikit-learn", "scipy", "numba")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Everything that decides an answer besides the person: files, settings, versions."""
+
+    fingerprints: Mapping[str, str]  # sha256 of each of FINGERPRINTS
+    settings: str  # canonical JSON
+    version: str = __version__
+
+    @cached_property
+    def libraries(self) -> str:
+        """Versions of Python and the libraries that compute, as canonical JSON."""
+        return canonical_json({"python": platform.python_version()} | {name: installed(name) for name in _LIBRARIES})
+
+    @cached_property
+    def id(self) -> str:
+        """Fingerprint of the whole origin."""
+        whole = canonical_json([dict(self.fingerprints), self.settings, self.version, self.libraries])
+        return hashlib.sha256(whole.encode()).hexdigest()
+
+    def settings_dict(self) -> dict[str, Any]:
+        """Return the settings as a dict."""
+        data: dict[str, Any] = json.loads(self.settings)
+        return data
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What decides about acceptance."""
+        return rules_of(self.fingerprints["schema"], self.fingerprints["model"], self.settings)
+
+
+def rules_of(schema_fingerprint: str, model_fingerprint: str, settings: str) -> Rules:
+    """Return the rules of a recorded origin."""
+    decided = json.loads(settings)
+    return Rules(schema_fingerprint, model_fingerprint, decided["target"], decided["threshold"])
+
+
+def fingerprints_of(config: ServiceConfig, schema_text: str) -> dict[str, str]:
+    """Return the fingerprints of a service's files; of the schema by its content, whatever the layout of its file."""
+    return {
+        "model": file_print(_model_file(config.model)),
+        "schema": text_fingerprint(schema_text),
+        "data": file_print(config.data),
+    }
+
+
+def text_fingerprint(text: str) -> str:
+    """Return the sha256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _model_file(name: str) -> Path:
+    """Return the file of a model; for 'module:object' the file of the module."""
+    if Path(name).is_file():
+        return Path(name)
+    module = importlib.import_module(name.partition(":")[0])
+    return Path(str(module.__file__))

@@ -1,4 +1,4 @@
-"""Audits over what was served, for the API and the auditor's page. They take seconds of computing: one at a time."""
+"""Make audits for the API and the auditor's page, one at a time, since each takes seconds of computing."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from typing import Any, TypeVar
 
 from fastapi.concurrency import run_in_threadpool
 
-from leastways.errors import LeastwaysError
-from leastways.server.faults import Busy, FieldError, InputRefused, NotKnown, StoreDown, TooLate
+from leastways.errors import Busy, DatabaseDown, FieldError, InputRefused, LeastwaysError, NotFound, TimedOut
+from leastways.server.queue import ignore_late_error
 from leastways.server.service import Service
-from leastways.server.waiting import heard
 
-MOST_WAITING = 4  # different questions, besides the one at work
+MOST_PENDING = 4  # different questions, besides the one at work
 
 T = TypeVar("T")
 
 
 @dataclass
 class _Turn:
-    """Something that is being made, or waits for that, and how many callers wait for it."""
+    """An audit that is running or pending, and the number of callers that wait for it."""
 
     make: Callable[[], Any]
     made: Future[Any] = field(default_factory=Future)
@@ -36,10 +35,10 @@ class _Turn:
 
 
 class Audits:
-    """Makes one audit at a time in this process, in a thread of its own, for whoever awaits it.
+    """Makes one audit at a time in this process, in a thread of its own; callers await the result.
 
-    Who asks the same while it is being made gets the same. Waiting holds no thread: those that answer requests are
-    few, and serve everybody else too.
+    Callers that ask the same question while it is being answered share the result. Waiting holds no thread, since
+    the threads that answer requests are few.
     """
 
     def __init__(self, service: Service) -> None:
@@ -50,21 +49,21 @@ class Audits:
         self._took = 5.0  # seconds of the last one
 
     async def __call__(self, question: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returns, or what it returned to somebody who asked the same question.
+        """Return what `make` returns, or share the result of a caller with the same question.
 
-        `Busy` at once where too many questions are waiting, `TooLate` after the time that a request may take.
+        Raises `Busy` at once if too many questions are pending, `TimedOut` after the time that a request may take.
         """
-        # Who asks after somebody was erased must not be given what was begun before.
+        # After a person was erased, no audit that began before may be returned.
         erased = await run_in_threadpool(self.service.store.erased)
         asked = (question, *sorted(erased.items()))
         turn = self._join(asked, make)
         waiting = asyncio.wrap_future(turn.made)
-        waiting.add_done_callback(heard)
+        waiting.add_done_callback(ignore_late_error)
         seconds = self.service.config.limits.request_seconds
         try:
             made: T = await asyncio.wait_for(asyncio.shield(waiting), seconds)
         except TimeoutError:
-            raise TooLate(f"the audit was not ready within {seconds:g} seconds; try a shorter span of time.") from None
+            raise TimedOut(f"the audit was not ready within {seconds:g} seconds; try a shorter span of time.") from None
         finally:
             self._leave(asked, turn)
         return made
@@ -73,29 +72,29 @@ class Audits:
         with self._lock:
             turn = self._turns.get(asked)
             if turn is None:
-                if len(self._turns) > MOST_WAITING:
+                if len(self._turns) > MOST_PENDING:
                     again = math.ceil(self._took * len(self._turns))
-                    raise Busy(f"{MOST_WAITING} audits are waiting already.", max(1, again))
+                    raise Busy(f"{MOST_PENDING} audits are pending already.", max(1, again))
                 self._begin()
                 turn = self._turns[asked] = _Turn(make)
             turn.callers += 1
             return turn
 
     def _begin(self) -> None:
-        """Set the thread to work, unless it is; a daemon, since nobody waits for an audit when the process ends."""
+        """Start the thread unless it runs; a daemon, so that no audit keeps the process alive."""
         if not self._working:
             threading.Thread(target=self._work, name="leastways-audit", daemon=True).start()
-            self._working = True  # it needs the lock that we hold to see that
+            self._working = True  # the thread reads this under the lock that is held here
 
     def _leave(self, asked: Hashable, turn: _Turn) -> None:
-        """Take note that a caller is gone; what nobody waits for any more is not begun."""
+        """Count a caller out; a pending audit without callers is dropped."""
         with self._lock:
             turn.callers -= 1
             if not turn.callers and turn.made.cancel():
                 del self._turns[asked]
 
     def _work(self) -> None:
-        """Make what is asked for, one after the other, until nobody waits."""
+        """Make pending audits, one after the other, until none is left."""
         while True:
             with self._lock:
                 if not self._turns:
@@ -107,7 +106,7 @@ class Audits:
             made, error = _outcome(turn.make)
             with self._lock:
                 self._took = time.monotonic() - began
-                del self._turns[asked]  # before anybody hears of it: who asks from now on, asks anew
+                del self._turns[asked]  # before the result is set: later callers start a new audit
             if error is None:
                 turn.made.set_result(made)
             else:
@@ -117,7 +116,7 @@ class Audits:
 def _outcome(make: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     try:
         return make(), None
-    except BaseException as error:  # whoever waits must hear of it, whatever it is
+    except BaseException as error:  # the callers must receive it, whatever it is
         return None, error
 
 
@@ -132,14 +131,14 @@ async def audit_as_json(
 def _as_json(service: Service, by: list[str], filters: dict[str, Any]) -> Any:
     try:
         return json.loads(service.audit(by, **filters).to_json())
-    except (InputRefused, NotKnown, StoreDown):
+    except (InputRefused, NotFound, DatabaseDown):
         raise
-    except LeastwaysError as error:  # what the audit itself finds wrong is about the columns to group by
+    except LeastwaysError as error:  # errors of the audit itself concern the columns to group by
         raise InputRefused([FieldError("/query/by", "by", str(error))]) from error
 
 
 def in_utc(moment: datetime | None, name: str) -> datetime | None:
-    """Return a moment in UTC, which a time without a zone is taken for."""
+    """Return a moment in UTC; a time without a zone is taken as UTC."""
     if moment is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`service.yaml`: everything the service is told, checked at the start; mistakes are named with their key."""
+"""`service.yaml`: read and checked key by key, and a commented example of it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAMES = ("groups", "allowed_hosts")
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a caller may ask for, and how long it may take."""
+    """Limits on the size, number and duration of requests."""
 
     body_bytes: int = 4_000_000  # a request's body
     rows: int = 10_000  # people in one request
-    inline_rows: int = 20  # people answered at once; more become a job
-    waiting_people: int = 400  # people of waiting requests; more are sent away with 503
-    waiting_jobs: int = 50  # unfinished jobs; more are sent away with 503
-    requests_per_second: float = 100.0  # by key, or by address where there is none
+    inline_rows: int = 20  # people answered directly; more become a job
+    pending_people: int = 400  # people of pending requests; more are refused with 503
+    pending_jobs: int = 50  # unfinished jobs; more are refused with 503
+    requests_per_second: float = 100.0  # by key, or by address without one
     burst: int = 200  # requests that may come at once before the rate counts
     request_seconds: float = 30.0  # from a whole request to its answer
     body_seconds: float = 20.0  # for a body to arrive
@@ -38,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """What `service.yaml` says. Paths are relative to the file."""
+    """The content of `service.yaml`. Paths are relative to the file."""
 
     model: str
     schema: Path
@@ -66,22 +66,22 @@ class ServiceConfig:
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this machine can reach the service."""
+        """Return whether only this machine can reach the service."""
         return is_loopback(self.host)
 
     @property
     def keys_required(self) -> bool:
-        """Whether every request needs an API key."""
+        """Return whether every request needs an API key."""
         return self.require_keys or not self.on_loopback
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides a plan, for `Recourse`."""
+        """Return the settings of `Recourse`, which decide the plans."""
         names = ("n_options", "budget", "n_costs", "target", "threshold")
         return {name: getattr(self, name) for name in names} | {"random_state": self.seed}
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to bind to is of this machine alone."""
+    """Return whether a host address can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -91,7 +91,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_config(path: str | Path, **changes: Any) -> ServiceConfig:
-    """Read and check a service's file; `changes` come from the command line and count more."""
+    """Read and check a service's file; `changes`, from the command line, override it."""
     path = Path(path)
     if not path.is_file():
         raise SettingError(f"there is no file {str(path)!r}. `leastways serve --example` writes one to start from.")
@@ -126,7 +126,7 @@ def config_from_dict(data: Mapping[str, Any], where: str, folder: Path) -> Servi
 
 
 def database_url(text: str, folder: Path) -> str:
-    """Return the URL of a database: a file beside the config, or PostgreSQL as it is written."""
+    """Return the URL of a database: SQLite in a file beside the config, or PostgreSQL."""
     if text.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
         return "postgresql+psycopg://" + text.split("://", 1)[1]
     if "://" in text and not text.startswith("sqlite:///"):
@@ -184,7 +184,7 @@ _MAY_BE_NULL = ("threads", "retention_days", "public_url", "texts")
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
-    """Return a value in the form its key has, or say what is allowed."""
+    """Return the value of a key, checked, or raise an error that says what is allowed."""
     if value is None and key in _MAY_BE_NULL:
         return None
     if key in _NUMBERS:
@@ -212,7 +212,7 @@ def _checked(key: str, value: Any, where: str) -> Any:
 
 
 def _address(text: str, where: str) -> str:
-    """Return an address that links can begin with, without a slash at its end."""
+    """Return an address for links to begin with, without a trailing slash."""
     odd = "?" in text or "#" in text or any(c.isspace() or not c.isprintable() for c in text)
     try:
         parts = urlsplit(text)
@@ -221,7 +221,7 @@ def _address(text: str, where: str) -> str:
     except ValueError:  # a port that is no number, half of an IPv6 address
         fine = False
     if odd or not fine:
-        shown = re.sub("(?<=//).*@|^[^/]*@|(?<=:/)[^/].*@", "***@", text)  # a password is not for a log
+        shown = re.sub("(?<=//).*@|^[^/]*@|(?<=:/)[^/].*@", "***@", text)  # keep passwords out of logs
         raise SettingError(
             f"{where}: public_url must be an http or https address with the name of a host, such as "
             f"https://recourse.example.org, and without user, query (?) or fragment (#), not {shown!r}."
@@ -246,3 +246,61 @@ def _check_number(
     fine = fine and (above is None or value > above) and (least is None or value >= least)
     if not fine or (most is not None and value > most):
         raise SettingError(f"{where}: {key} must be {kind} {' and '.join(bounds)}, not {value!r}.")
+
+
+EXAMPLE = """\
+# What `leastways serve --config service.yaml` reads. Paths are relative to this file.
+
+# The model that decides, on raw rows: a .skops or .onnx file, or 'module:object'.
+model: model.skops
+# true: load a .pkl or .joblib file, or types that skops does not know. Loading such a file runs code in it.
+trust: false
+# What each column is and in which direction it may change: `leastways schema infer` writes a first one.
+schema: schema.yaml
+# The table that costs are fitted on: .csv or .parquet.
+data: train.csv
+# The label of acceptance, and the lowest probability of it that counts as accepted.
+target: 1
+threshold: 0.5
+
+# How options are found. Every answer records these; `leastways replay` uses the recorded values.
+n_options: 5
+budget: 200
+n_costs: 1000
+seed: 0
+distill: 0
+# Searches at the same time; null: one for each core, at most 4.
+threads: null
+
+# Where answers are recorded: a file for SQLite, or postgresql://user:password@host/name.
+database: leastways.db
+# After so many days a person and all their answers are erased; null: never.
+retention_days: 365
+# Attributes that only the audit uses and the model does not see; callers send them under "groups".
+groups: []
+
+# Who can reach it. Any host but loopback needs API keys (`leastways keys create`) and, for 0.0.0.0 or ::, the names
+# under which callers know the service.
+host: 127.0.0.1
+port: 8000
+# require_keys: true
+# allowed_hosts: [recourse.example.org]
+# The outside address, http or https; links begin with it. Without user, query or fragment.
+# public_url: https://recourse.example.org
+title: Ways to a yes
+# A folder with texts, languages or a style sheet of your own for the pages.
+# texts: texts
+
+limits:
+  body_bytes: 4000000        # a request's body
+  rows: 10000                # people in one request
+  inline_rows: 20            # people answered directly; more become a job
+  pending_people: 400        # people of pending requests; more get 503 with Retry-After
+  pending_jobs: 50           # unfinished jobs
+  requests_per_second: 100   # by key, or by address without one; more get 429
+  burst: 200                 # requests that may come at once
+  request_seconds: 30        # from a request to its answer; then 504, and nothing is stored
+  body_seconds: 20           # for a body to arrive
+  refinements: 1000          # answers of one person; then the latest one stays
+  grace_seconds: 20          # for running requests, when asked to stop
+"""

@@ -1,15 +1,18 @@
-"""What every request passes before a route sees it: host, key, rate, size; and every response on its way out.
+"""Checks that every request passes before a route sees it: host, key, rate, size; and headers of every response.
 
-One ASGI middleware, so that the order is written down in one place. Nothing it logs is personal: the route's pattern
-instead of the path, no query, no body, no token.
+One ASGI middleware, so that the order is written down in one place. Nothing it logs is personal: it logs the pattern of
+the route instead of the path, and no query, body or token.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import threading
 import time
-from collections.abc import MutableMapping
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,11 +23,36 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leastways.server.config import ServiceConfig
 from leastways.server.problems import problem, problem_of, readable
-from leastways.server.rates import Rates
 from leastways.server.service import Service
 
+_MOST_BUCKETS = 20_000  # the most recently used; older ones are full again anyway
+
+
+class Rates:
+    """Token buckets by name: each is filled at a steady rate, and a request takes a token."""
+
+    def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._burst = float(burst)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # name: tokens, as of when
+        self._lock = threading.Lock()
+
+    def take(self, name: str) -> int:
+        """Take a token; returns 0, or the seconds to wait until there is one."""
+        with self._lock:
+            moment = self._clock()
+            tokens, since = self._buckets.pop(name, (self._burst, moment))
+            tokens = min(self._burst, tokens + (moment - since) * self._per_second)
+            wait = 0 if tokens >= 1 else max(1, math.ceil((1 - tokens) / self._per_second))
+            self._buckets[name] = (tokens if wait else tokens - 1, moment)
+            if len(self._buckets) > _MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+            return wait
+
+
 API = "/v1/"
-_CROWDED = f"{API}recourse"  # where the queue begins
+_QUEUED_PATH = f"{API}recourse"  # the route whose requests are queued
 
 access = logging.getLogger("leastways.access")
 
@@ -43,7 +71,7 @@ HEADERS = {
 
 
 class Guards:
-    """Lets a request through, or answers it with a problem."""
+    """Passes a request on, or answers it with a problem."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -83,11 +111,11 @@ class Guards:
             else:
                 await readable(scope, refusal)(scope, receive, sending)
         except _BrokenOff:
-            pass  # half of a form is not what the person said, and nobody is there to be answered
+            pass  # an incomplete form is not used, and the caller is gone
         except Exception as error:
-            response = problem_of(error)  # logs what is our own fault
+            response = problem_of(error)  # logs unexpected errors
             if seen["status"]:
-                raise _HalfAnswered from None  # too late to say it: the connection is cut
+                raise _HalfAnswered from None  # the status is sent already: cut the connection
             await readable(scope, response)(scope, receive, sending)
         finally:
             _log(scope, seen["status"], time.perf_counter() - began)
@@ -100,21 +128,21 @@ class Guards:
                 "bad-request", 400, "The Host header names a host that this service is not known by."
             ), receive
         if host == self._outside:
-            scope["scheme"] = "https"  # between the browser and the proxy: cookies are for that way alone
+            scope["scheme"] = "https"  # as between browser and proxy, so that cookies are sent over https only
         refusal = await self._identify(scope, headers)
         if refusal is not None:
             return refusal, receive
         refusal, receive = await self._read_body(headers, receive)
         if refusal is None and scope["method"] == "POST":
-            if scope["path"] == _CROWDED:
-                self._service.check_room(1)  # raises; being sent away must cost less than being answered
+            if scope["path"] == _QUEUED_PATH:
+                self._service.check_room(1)  # raises `Busy`; refusing must cost less than answering
             refusal = _wrong_kind(scope["path"], headers.get("content-type", ""))
         return refusal, receive
 
     async def _identify(self, scope: Scope, headers: Headers) -> Response | None:
-        """Find out who asks, and count the request against their rate."""
+        """Identify the caller, and count the request against their rate."""
         text = bearer(headers.get("authorization", ""))
-        # By a key that was good lately the rate counts, so that visitors without one cannot use up its holder's.
+        # A key checked recently has a rate of its own, which callers without a key cannot use up.
         key, fresh = (None, False) if text is None else self._keys.remembered(text)
         address = (scope.get("client") or ("-", 0))[0]
         wait = self._rates.take(f"ip {address}" if key is None else f"key {key.id}")
@@ -128,7 +156,7 @@ class Guards:
         return None
 
     async def _read_body(self, headers: Headers, receive: Receive) -> tuple[Response | None, Receive]:
-        """Read the whole body, so that no route ever meets one that is too large or never ends."""
+        """Read the whole body first, so that no route receives one that is too large or never ends."""
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._limits.body_bytes:
             return self._too_large(), receive
@@ -139,19 +167,19 @@ class Guards:
             return problem("too-slow", 408, text, headers={"Connection": "close"}), receive
         if body is None:
             return self._too_large(), receive
-        told = False
+        sent = False
 
         async def again() -> Message:
-            nonlocal told
-            if told:
+            nonlocal sent
+            if sent:
                 return await receive()
-            told = True
+            sent = True
             return {"type": "http.request", "body": body, "more_body": False}
 
         return None, again
 
     async def _collect(self, receive: Receive) -> bytes | None:
-        """Return the body once all of it is there; None where it is too large. Raises where it never will be."""
+        """Return the whole body, None if it is too large; raises if the connection ends before."""
         parts: list[bytes] = []
         size = 0
         while True:
@@ -171,15 +199,15 @@ class Guards:
 
 
 class _BrokenOff(Exception):  # noqa: N818
-    """The connection ended before the request was whole."""
+    """The connection ended before the request was complete."""
 
 
 class _HalfAnswered(Exception):  # noqa: N818
-    """The answer broke off after its beginning was sent."""
+    """An error after the beginning of the response was sent."""
 
 
 def bearer(header: str) -> str | None:
-    """Return the key of an Authorization header, None where there is none, empty where it is of another kind."""
+    """Return the key of an Authorization header, None without a header, empty if it is not a bearer token."""
     if not header:
         return None
     kind, _, text = header.partition(" ")
@@ -193,7 +221,7 @@ def host_name(header: str) -> str:
 
 
 def _wrong_kind(path: str, kind: str) -> Response | None:
-    """Refuse what is not said to be JSON: a page elsewhere can make a browser send anything but that unasked."""
+    """Refuse bodies that are not declared as JSON: pages of other sites can make a browser send any other type."""
     name = kind.partition(";")[0].strip().lower()
     if (
         not path.startswith(API)

@@ -1,4 +1,4 @@
-"""API keys: made once, shown once, kept as a salted hash; each is good for some scopes and can be revoked."""
+"""API keys: shown once, stored as a salted hash; each has scopes and can be revoked."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ from datetime import datetime
 from sqlalchemy import Engine, func, select
 
 from leastways._messages import listed, nearest
-from leastways.errors import SettingError
-from leastways.server.clock import now
-from leastways.server.engine import reading, writing
-from leastways.server.faults import NotKnown
-from leastways.server.tables import KeyRow
+from leastways.errors import NotFound, SettingError
+from leastways.server.database import KeyRow, now, reading, writing
 
 SCOPES = ("apply", "read", "audit")
-_REMEMBERED = 5.0  # seconds that a checked key is not looked up again; a revoked one may live on for so long
+_REMEMBERED = 5.0  # seconds until a checked key is looked up again; a revoked key may work that long
 _MOST_REMEMBERED = 1000
 
 
 @dataclass(frozen=True)
 class Key:
-    """What is known of a key; its secret is not."""
+    """An API key without its secret."""
 
     id: str
     name: str
@@ -45,7 +42,7 @@ class KeyStore:
         self._lock = threading.Lock()
 
     def create(self, name: str, scopes: Sequence[str]) -> tuple[Key, str]:
-        """Make a key; the text is returned here and never again."""
+        """Make a key; its text is returned only here."""
         if not name.strip() or len(name) > 200:
             raise SettingError(f"a key needs a name of 1 to 200 characters, not {name!r}.")
         wrong = [s for s in scopes if s not in SCOPES]
@@ -69,22 +66,22 @@ class KeyStore:
         return key, f"lw_{key.id}_{secret}"
 
     def all(self) -> list[Key]:
-        """Return every key, oldest first, those revoked too."""
+        """Return every key, oldest first, including revoked ones."""
         with reading(self._engine) as session:
             return [_as_key(row) for row in session.scalars(select(KeyRow).order_by(KeyRow.created))]
 
     def any_valid(self) -> bool:
-        """Whether there is a key that works."""
+        """Return whether there is a valid key."""
         with reading(self._engine) as session:
             return bool(session.scalar(select(func.count()).select_from(KeyRow).where(KeyRow.revoked.is_(None))))
 
     def revoke(self, key_id: str) -> Key:
-        """Make a key useless from now on."""
+        """Revoke a key."""
         with writing(self._engine) as session:
             row = session.get(KeyRow, key_id)
             if row is None:
                 known = list(session.scalars(select(KeyRow.id)))
-                raise NotKnown(f"there is no key {key_id!r}.{nearest(key_id, known)}")
+                raise NotFound(f"there is no key {key_id!r}.{nearest(key_id, known)}")
             row.revoked = row.revoked or now()
             key = _as_key(row)
         with self._lock:
@@ -92,13 +89,13 @@ class KeyStore:
         return key
 
     def remembered(self, text: str) -> tuple[Key | None, bool]:
-        """Return a key that was good when it was last checked, and whether that is so short ago that it still is."""
+        """Return a key that was valid when last checked, and whether that check is recent enough to count."""
         with self._lock:
             known = self._known.get(_digest(text))
         return (None, False) if known is None else (known[1], time.monotonic() - known[0] < _REMEMBERED)
 
     def check(self, text: str) -> Key | None:
-        """Return the key that a text is, or None where it is none or was revoked."""
+        """Return the key of a text, None if there is no such key or it was revoked."""
         key = self._look_up(text)
         with self._lock:
             self._known.pop(_digest(text), None)
@@ -116,14 +113,14 @@ class KeyStore:
         with reading(self._engine) as session:
             row = session.get(KeyRow, key_id)
             if row is None:
-                hmac.compare_digest(_hash("", secret), _hash("-", secret))  # takes as long as a wrong secret
+                hmac.compare_digest(_hash("", secret), _hash("-", secret))  # as slow as for a wrong secret
                 return None
             right = hmac.compare_digest(_hash(row.salt, secret), row.secret_hash)
             return _as_key(row) if right and row.revoked is None else None
 
 
 def _hash(salt: str, secret: str) -> str:
-    """Hash a secret of 256 random bits; there is nothing to guess, so a slow hash would only slow requests down."""
+    """Hash a secret of 256 random bits, which cannot be guessed, so a fast hash is enough."""
     return hashlib.sha256(f"{salt}:{secret}".encode("utf-8", "replace")).hexdigest()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from leastways.io import canonical_json
 from leastways.plans import Certificate, Change, NearestMiss, RecourseOption, RecoursePlan
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -27,7 +28,7 @@ def plan_to_text(plan: RecoursePlan) -> str:
         "certificate": None if plan.certificate is None else asdict(plan.certificate),
         "nearest_miss": None if plan.nearest_miss is None else _state(plan.nearest_miss),
     }
-    return canonical(data, sort=False)  # in the order of the schema, in which it is also shown
+    return canonical_json(data, sort=False)  # in the order of the schema, in which it is also shown
 
 
 def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> RecoursePlan:
@@ -48,11 +49,6 @@ def plan_from_text(text: str, person: str, state: Mapping[str, Any]) -> Recourse
         certificate=None if data["certificate"] is None else Certificate(**data["certificate"]),
         nearest_miss=None if miss is None else NearestMiss(**_to_state(miss)),
     )
-
-
-def canonical(data: object, sort: bool = True) -> str:
-    """Write JSON in the one form that is compared and hashed: ASCII only, numbers exact, keys sorted or as they are."""
-    return json.dumps(data, sort_keys=sort, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def _state(state: RecourseOption | NearestMiss) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details, one form for all of them: what is wrong, in which field, and what is allowed."""
+"""Errors as RFC 9457 problem details: what is wrong, in which field, and what is allowed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from leastways.errors import LeastwaysError, ModelError
-from leastways.server.faults import (
+from leastways.errors import (
+    FAULTS,
     Busy,
-    Closing,
+    DatabaseDown,
     FieldError,
     InputRefused,
-    NotKnown,
+    LeastwaysError,
+    ModelError,
     NotReady,
-    Overtaken,
-    Spent,
-    StoreDown,
-    TooLate,
+    RefinementLimit,
+    ShuttingDown,
+    Superseded,
+    TimedOut,
+    fault_of,
     without_contents,
 )
 from leastways.server.inputs import MOST_FAULTS, pointer
@@ -33,8 +35,8 @@ from leastways.server.inputs import MOST_FAULTS, pointer
 MEDIA_TYPE = "application/problem+json"
 _FOR_PROGRAMS = ("/v1/", "/health", "/static/")
 _PREFIX = "urn:leastways:problem:"
-_LONGEST = 600  # characters of a message, which may quote what was sent
-_RETRY_STORE = 5  # seconds after which a database may be back
+_LONGEST = 600  # characters of a message, which may quote the request
+_RETRY_SECONDS = 5  # after which a database, or the service, may be back
 
 log = logging.getLogger("leastways.server")
 
@@ -50,7 +52,7 @@ class FieldProblem(BaseModel):
 class Problem(BaseModel):
     """What went wrong (RFC 9457)."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"type": f"{_PREFIX}not-known", "status": 404}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"type": f"{_PREFIX}not-found", "status": 404}]})
 
     type: str
     title: str
@@ -59,26 +61,16 @@ class Problem(BaseModel):
     errors: list[FieldProblem] = []
 
 
-_TITLES = {
+_TITLES = {fault.kind: fault.title for fault in FAULTS.values()} | {  # and those of other faults
+    "fault": "A fault in the service",
     "bad-request": "The request cannot be read",
     "key-needed": "An API key is needed",
-    "not-allowed": "This key is not good for that",
-    "not-known": "There is no such thing",
-    "not-ready": "The answer is not ready yet",
+    "not-allowed": "This key lacks the scope",
     "wrong-method": "This address takes another method",
     "too-large": "The request is too large",
     "wrong-kind": "This takes JSON",
     "too-slow": "The request did not arrive in time",
-    "wrong-input": "Some fields are wrong",
     "too-many": "Too many requests",
-    "spent": "This person has been answered as often as may be",
-    "overtaken": "This person has said something else meanwhile",
-    "fault": "A fault in the service",
-    "model-failed": "The model failed",
-    "busy": "The service is at its limit",
-    "closing": "The service is shutting down",
-    "store-down": "The database cannot be used just now",
-    "too-late": "The answer took too long",
 }
 
 
@@ -97,50 +89,62 @@ def problem(
 
 
 def problem_of(error: Exception) -> Response:
-    """Return the problem that an error is; what nobody foresaw is a fault of ours, told without its contents."""
+    """Return an error as a problem; an unexpected one is logged and reported without its contents."""
+    if isinstance(error, HTTPException):
+        return _of_http(error)
+    if isinstance(error, RequestValidationError):
+        error = InputRefused(_validation_errors(error))
+    fault = fault_of(error)
+    if fault is None:
+        log.error("fault: %s", without_contents(error))
+        return problem("fault", 500, "This is a fault in the service itself; it was logged.")
+    errors: Sequence[FieldError] = ()
+    if isinstance(error, InputRefused):
+        errors = error.errors
+    elif fault.kind == "wrong-input":
+        errors = [FieldError("", "", str(error))]
+    return problem(fault.kind, fault.status, _detail(error), errors, _retry_after(error))
+
+
+def _detail(error: Exception) -> str:
+    """Say what is wrong in a sentence."""
     match error:
         case InputRefused():
             named = list(dict.fromkeys(e.field for e in error.errors))
             more = f" and {len(named) - 8} more fields" if len(named) > 8 else ""
             count = len(error.errors) if len(error.errors) <= MOST_FAULTS else f"More than {MOST_FAULTS}"
-            text = f"Nothing was stored. {count} wrong: {', '.join(map(_cut, named[:8]))}{more}."
-            return problem("wrong-input", 422, text, error.errors)
-        case NotReady():
-            return problem("not-ready", 404, str(error), headers={"Retry-After": "1"})
-        case NotKnown():
-            return problem("not-known", 404, str(error))
-        case Busy():
-            return problem("busy", 503, str(error), headers={"Retry-After": str(error.retry_after)})
-        case Spent():
-            return problem("spent", 409, f"Nothing was stored, and the latest answer stays: {error}")
-        case Overtaken():
-            return problem("overtaken", 409, f"Nothing was stored: {error}")
-        case Closing():
-            return problem("closing", 503, str(error), headers={"Retry-After": "5"})
-        case StoreDown():
-            return problem("store-down", 503, str(error), headers={"Retry-After": str(_RETRY_STORE)})
-        case TooLate():
-            return problem("too-late", 504, f"Nothing was stored: {error}")
+            return f"Nothing was stored. {count} wrong: {', '.join(map(_cut, named[:8]))}{more}."
+        case RefinementLimit():
+            return f"Nothing was stored, and the latest answer stays: {error}"
+        case Superseded() | TimedOut():
+            return f"Nothing was stored: {error}"
         case ModelError():
-            return problem("model-failed", 502, "The model failed on these people. Nothing was stored.")
-        case RequestValidationError():
-            return problem_of(InputRefused(_validation_errors(error)))
-        case HTTPException():
-            return _of_http(error)
-        case LeastwaysError():
-            return problem("wrong-input", 422, str(error), [FieldError("", "", str(error))])
-    log.error("fault: %s", without_contents(error))
-    return problem("fault", 500, "This is a fault in the service itself; it was logged.")
+            return "The model failed on these people. Nothing was stored."
+    return str(error)
+
+
+def _retry_after(error: Exception) -> dict[str, str]:
+    """Return the header that says when to try again, where that helps."""
+    match error:
+        case NotReady():
+            seconds = 1
+        case Busy():
+            seconds = error.retry_after
+        case ShuttingDown() | DatabaseDown():
+            seconds = _RETRY_SECONDS
+        case _:
+            return {}
+    return {"Retry-After": str(seconds)}
 
 
 def _cut(text: str) -> str:
-    """Leave out the middle of a text that is too long; what is wrong stands at its beginning, what is allowed last."""
+    """Cut the middle out of a long text: the fault stands at its beginning, the allowed values at its end."""
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 def add_problems(app: FastAPI) -> None:
-    """Answer every error of the app with a problem."""
+    """Answer every error of the application with a problem."""
 
     async def handle(request: Request, error: Exception) -> Response:
         return readable(request.scope, problem_of(error))
@@ -150,7 +154,7 @@ def add_problems(app: FastAPI) -> None:
 
 
 def readable(scope: Scope, response: Response) -> Response:
-    """Return a problem as a page where a browser asks for one outside the API; `add_pages` says how that is made."""
+    """Return a problem as a page if a browser requests one outside the API; `add_pages` supplies the page."""
     page = getattr(getattr(scope.get("app"), "state", None), "page_of_problem", None)
     if (
         page is None
@@ -163,19 +167,19 @@ def readable(scope: Scope, response: Response) -> Response:
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says of the problems a route may answer with."""
+    """Return the OpenAPI description of the problems that a route may answer with."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
 
 _MEANINGS = {
     400: "The request cannot be read",
-    401: "An API key is needed, or this one does not work",
+    401: "An API key is needed, or this key is not valid",
     403: "The key lacks the scope",
     404: "There is no such thing, or it is not ready",
     408: "The request did not arrive in time",
     413: "The request is too large",
-    415: "The body is not said to be JSON",
+    415: "The body is not declared as JSON",
     422: "Some fields are wrong; nothing was stored",
     429: "Too many requests; see Retry-After",
     500: "A fault in the service",
@@ -186,13 +190,13 @@ _MEANINGS = {
 
 
 def _of_http(error: HTTPException) -> Response:
-    kinds = {400: "bad-request", 401: "key-needed", 403: "not-allowed", 404: "not-known", 405: "wrong-method"}
+    kinds = {400: "bad-request", 401: "key-needed", 403: "not-allowed", 404: "not-found", 405: "wrong-method"}
     kind = kinds.get(error.status_code, "bad-request" if error.status_code < 500 else "fault")
     return problem(kind, error.status_code, str(error.detail), headers=error.headers)
 
 
 def _validation_errors(error: RequestValidationError) -> list[FieldError]:
-    """Name the fields as JSON pointers; FastAPI's places begin with where the field was looked for."""
+    """Return field errors with JSON pointers; FastAPI's locations begin with the source of the field."""
     found = []
     for fault in error.errors():
         source, *place = fault["loc"] or ("body",)

@@ -1,4 +1,4 @@
-"""What is kept of people and their answers, and how it is read and erased."""
+"""People, answers and choices in the database: recorded, read and erased."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,23 +16,25 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from leastways.costs import Preferences
-from leastways.server.answers import Answer, Choice
-from leastways.server.clock import now
-from leastways.server.engine import forget_erased, reading, try_writing, writing
-from leastways.server.faults import NotKnown, NotReady, Stuck
-from leastways.server.origin import Origin, rules_of
-from leastways.server.plan_json import plan_from_text
-from leastways.server.tables import (
+from leastways.costs import preferences_from_record
+from leastways.errors import JobFailed, NotFound, NotReady
+from leastways.io import canonical_json
+from leastways.server.answers import Answer, Choice, Origin, rules_of
+from leastways.server.database import (
     AnswerRow,
     ChoiceRow,
     ErasureRow,
     JobRow,
     OriginRow,
+    PendingRow,
     PersonRow,
-    WaitingRow,
+    forget_erased,
+    now,
+    reading,
+    try_writing,
+    writing,
 )
-from leastways.server.wishes_json import preferences_of_record, wishes_of_record
+from leastways.server.plan_json import plan_from_text
 
 _ERASED_AT_ONCE = 500
 _TRIAL_BYTES = 50_000
@@ -42,7 +44,7 @@ log = logging.getLogger("leastways.server")
 
 @dataclass(frozen=True)
 class NewPerson:
-    """Somebody who is not in the database yet."""
+    """A person who is not in the database yet."""
 
     id: str
     created: datetime
@@ -54,9 +56,9 @@ class NewPerson:
 
 @dataclass(frozen=True)
 class NewAnswer:
-    """An answer to be recorded; with `person` if they are new, else their id is known already.
+    """An answer to be recorded, with `person` if the person is new.
 
-    `seen` is the latest answer that somebody had when they asked anew, and `created` then the moment when they did.
+    For a repeated request of a person, `seen` is their latest answer then, and `created` the time of the request.
     """
 
     id: str
@@ -67,10 +69,16 @@ class NewAnswer:
     plan: str
     person: NewPerson | None = None
     seen: str | None = None
+    entries: str | None = None
+
+
+def entries_to_text(entries: Mapping[str, Any] | None) -> str | None:
+    """Write what a person entered on their page as one line; None where they entered nothing."""
+    return canonical_json(entries) if entries else None
 
 
 def token_hash(token: str) -> str:
-    """Hash a token; it is 256 random bits, so no salt is needed to keep it from being guessed."""
+    """Hash a token of 256 random bits, which cannot be guessed, so no salt is needed."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
@@ -79,23 +87,23 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._owed = False  # whether erased people may be in its log
+        self._log_unclean = False  # whether the log may still hold erased rows
 
     def check(self) -> None:
-        """Raise `StoreDown` where the database cannot be read, or answers could not be recorded and still cannot."""
+        """Raise `DatabaseDown` if the database cannot be read, or cannot be written since an earlier write failed."""
         with reading(self.engine) as session:
             session.scalar(select(func.count()).select_from(JobRow))
         try_writing(self.engine, _trial)
 
     def keep_origin(self, origin: Origin) -> None:
-        """Record by what answers are made, once."""
+        """Record an origin, once."""
         row = {
             "id": origin.id,
             "created": now(),
             "version": origin.version,
-            "schema_print": origin.prints["schema"],
-            "model_print": origin.prints["model"],
-            "data_print": origin.prints["data"],
+            "schema_fingerprint": origin.fingerprints["schema"],
+            "model_fingerprint": origin.fingerprints["model"],
+            "data_fingerprint": origin.fingerprints["data"],
             "settings": origin.settings,
             "libraries": origin.libraries,
         }
@@ -103,14 +111,14 @@ class Store:
             with writing(self.engine) as session:
                 if session.get(OriginRow, origin.id) is None:
                     session.execute(insert(OriginRow), [row])
-        except IntegrityError:  # another process started at the same moment, and was first
+        except IntegrityError:  # another process recorded it at the same moment
             return
 
     def record(self, answers: Sequence[NewAnswer], origin_id: str) -> set[str]:
-        """Record answers, all or none; people of a job leave the list of the waiting in the same step.
+        """Record answers, all or none; people of a job are removed from the pending ones in the same transaction.
 
-        Returns the ids that were recorded: not those of people who were erased meanwhile, nor of those in a job who
-        were answered by another process, nor of those who have said something else since.
+        Returns the recorded ids: without people who were erased meanwhile, people of a job whom another process
+        answered, and requests that were superseded.
         """
         people = [a.person for a in answers if a.person is not None]
         with writing(self.engine) as session:
@@ -119,7 +127,7 @@ class Store:
             new = _numbered(session, answers)
             if new:
                 session.execute(insert(AnswerRow), [_answer_row(a, number, origin_id) for a, number in new])
-            _stop_waiting(session, [a for a, _ in new if a.person is None and a.id == a.person_id])
+            _remove_pending(session, [a for a, _ in new if a.person is None and a.id == a.person_id])
         return {a.id for a, _ in new}
 
     def read(self, answer_id: str) -> Answer:
@@ -128,9 +136,9 @@ class Store:
             found = _latest(session, AnswerRow.id == answer_id)
             if found is not None:
                 return found
-            waiting = session.get(WaitingRow, answer_id)
-            if waiting is not None:
-                job = session.get_one(JobRow, waiting.job_id)
+            pending = session.get(PendingRow, answer_id)
+            if pending is not None:
+                job = session.get_one(JobRow, pending.job_id)
                 why = f"failed: {job.error}" if job.state == "failed" else "has not come to it."
                 raise NotReady(f"answer {answer_id!r} is not ready yet: job {job.id} {why}")
         raise _no_answer(answer_id)
@@ -141,20 +149,20 @@ class Store:
             found = _latest(session, PersonRow.token_hash == token_hash(token))
             if found is not None:
                 return found
-            promised = select(JobRow.state).join(WaitingRow, WaitingRow.job_id == JobRow.id)
-            promised = promised.join(PersonRow, PersonRow.id == WaitingRow.person_id)
+            promised = select(JobRow.state).join(PendingRow, PendingRow.job_id == JobRow.id)
+            promised = promised.join(PersonRow, PersonRow.id == PendingRow.person_id)
             job = session.scalar(promised.where(PersonRow.token_hash == token_hash(token)))
             if job == "failed":
-                raise Stuck("this person is in a job that failed.")
+                raise JobFailed("this person is in a job that failed.")
             if job is not None:
                 raise NotReady("this person is in a job that has not come to them yet.")
-        raise NotKnown("there is no such page.")
+        raise NotFound("there is no such page.")
 
     def chosen(self, person_id: str) -> Answer | None:
-        """Return the answer of a person to which they last said what they would do."""
-        said = _ANSWERS.join(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id).where(PersonRow.id == person_id)
+        """Return the answer of a person with their latest choice."""
+        chosen = _ANSWERS.join(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id).where(PersonRow.id == person_id)
         with reading(self.engine) as session:
-            return _first(session, said.order_by(ChoiceRow.created.desc(), AnswerRow.number.desc()))
+            return _first(session, chosen.order_by(ChoiceRow.created.desc(), AnswerRow.number.desc()))
 
     def count_answers(self, person_id: str) -> int:
         """Count the answers of a person."""
@@ -163,7 +171,7 @@ class Store:
             return int(session.scalar(query) or 0)
 
     def choose(self, answer_id: str, choice: Choice) -> None:
-        """Record what a person said to an answer, in place of what they said before."""
+        """Record a person's choice for an answer; replaces an earlier one."""
         row = {"option": choice.option, "reason": choice.reason, "created": choice.when}
         for attempt in (1, 2):
             try:
@@ -175,14 +183,15 @@ class Store:
                         kept.option, kept.reason, kept.created = choice.option, choice.reason, choice.when
                 return
             except (IntegrityError, StaleDataError):
-                # Said twice at the same moment: the other was first, so this one replaces it. Or the answer is gone.
+                # Recorded twice at the same moment: this one replaces the other. Or the answer is gone.
                 if attempt == 2:
                     raise _no_answer(answer_id) from None
 
-    def reword(self, answer_id: str, preferences: str | None) -> None:
-        """Record the same preferences of an answer in other words."""
+    def set_entries(self, answer_id: str, entries: Mapping[str, Any] | None) -> None:
+        """Replace what is recorded as entered on the page for an answer; its preferences stay."""
+        text = entries_to_text(entries)
         with writing(self.engine) as session:
-            changed = update(AnswerRow).where(AnswerRow.id == answer_id).values(preferences=preferences)
+            changed = update(AnswerRow).where(AnswerRow.id == answer_id).values(entries=text)
             if not session.scalar(changed.returning(AnswerRow.id)):
                 raise _no_answer(answer_id)
 
@@ -194,7 +203,7 @@ class Store:
         return erased
 
     def people_of(self, answer_ids: Iterable[str]) -> dict[str, str]:
-        """Return whose each answer is, be it only promised; what is of nobody is left out."""
+        """Return the person of each answer, recorded or pending; unknown ids are left out."""
         people = {}
         for answer_id in answer_ids:
             with reading(self.engine) as session:
@@ -211,19 +220,19 @@ class Store:
         return erased
 
     def erase_before(self, moment: datetime, whole: bool = True) -> int:
-        """Erase everyone who came before a moment, and jobs that ended before it.
+        """Erase people who were recorded before a moment, and jobs that ended before it.
 
-        Without `whole` a SQLite file is not written anew, which would hold up everybody else.
+        Without `whole` a SQLite file is not rewritten, which would block other requests.
         """
         erased = self._erase_all(PersonRow.created < moment, "retention")
         with writing(self.engine) as session:
             session.execute(delete(JobRow).where(JobRow.created < moment, JobRow.state == "done"))
-        if erased or whole or self._owed:
+        if erased or whole or self._log_unclean:
             self._forget(whole)
         return erased
 
     def _erase_all(self, condition: ColumnElement[bool], why: str) -> int:
-        """Erase everyone who meets a condition, some at a time: others go on meanwhile, and statements stay short."""
+        """Erase all people who meet a condition, in parts, so that other requests are not blocked for long."""
         erased = 0
         while True:
             with writing(self.engine) as session:
@@ -233,16 +242,16 @@ class Store:
                 erased += _erase(session, ids, why)
 
     def _forget(self, whole: bool) -> None:
-        """Leave nothing of erased people in the database's files; also of those erased before, if it failed then."""
-        self._owed = not forget_erased(self.engine, whole)
-        if self._owed:
+        """Remove traces of erased people from the database's files, also those left by an earlier failure."""
+        self._log_unclean = not forget_erased(self.engine, whole)
+        if self._log_unclean:
             log.warning(
-                "erased people may be still in the log or in unused parts of the database's file: it was in use all "
-                "the time, or there is no room to write it anew; the next erasure tries again, also of nobody"
+                "erased rows may remain in the log or in unused parts of the database file: it was in use all the "
+                "time, or there is no space to rewrite it; the next erasure tries again, even if it erases no one"
             )
 
     def erased(self) -> dict[str, int]:
-        """Return how many people were erased in all, by why."""
+        """Return how many people were erased in total, by cause."""
         with reading(self.engine) as session:
             query = select(ErasureRow.why, func.sum(ErasureRow.people)).group_by(ErasureRow.why)
             return {why: int(count) for why, count in session.execute(query)}
@@ -256,7 +265,7 @@ _ANSWERS = (
 
 
 def _latest(session: Session, condition: ColumnElement[bool]) -> Answer | None:
-    """Return the latest answer that meets a condition, with what was said to it, if anything was."""
+    """Return the latest answer that meets a condition, with its choice if there is one."""
     query = _ANSWERS.outerjoin(ChoiceRow, ChoiceRow.answer_id == AnswerRow.id).where(condition)
     return _first(session, query.order_by(AnswerRow.number.desc()))
 
@@ -266,40 +275,39 @@ def _first(session: Session, query: Select[AnswerRow, PersonRow, OriginRow, Choi
     return None if found is None else as_answer(*found)
 
 
-def _no_answer(answer_id: str) -> NotKnown:
-    return NotKnown(f"there is no answer {answer_id!r}; it may have been erased.")
+def _no_answer(answer_id: str) -> NotFound:
+    return NotFound(f"there is no answer {answer_id!r}; it may have been erased.")
 
 
 def _trial(session: Session) -> None:
-    """Write as much as a few answers take, and take it back: nothing of it is ever seen."""
+    """Write as much as a few answers take, and delete it in the same transaction."""
     name = f"trial {secrets.token_hex(16)}"
-    empty = dict.fromkeys(("version", "schema_print", "model_print", "data_print", "libraries"), "")
-    # by chance, or PostgreSQL would press it into nothing
+    empty = dict.fromkeys(("version", "schema_fingerprint", "model_fingerprint", "data_fingerprint", "libraries"), "")
+    # random, since PostgreSQL compresses anything else
     row = {"id": name, "created": now(), "settings": secrets.token_hex(_TRIAL_BYTES // 2), **empty}
     session.execute(insert(OriginRow), [row])
     session.execute(delete(OriginRow).where(OriginRow.id == name))
 
 
 def as_answer(answer: AnswerRow, person: PersonRow, origin: OriginRow, choice: ChoiceRow | None) -> Answer:
-    """Put the rows of an answer together."""
+    """Return an answer from its rows."""
     state: dict[str, Any] = json.loads(person.state)
-    said: Preferences | None = preferences_of_record(answer.preferences)
     return Answer(
         id=answer.id,
         created=answer.created,
         reference=person.reference,
         state=state,
-        preferences=said,
+        preferences=preferences_from_record(answer.preferences),
         plan=plan_from_text(answer.plan, answer.id, state),
         parent=None if answer.id == person.id else person.id,
         choice=None if choice is None else Choice(choice.option, choice.reason, choice.created),
-        rules=rules_of(origin.schema_print, origin.model_print, origin.settings),
-        wishes=wishes_of_record(answer.preferences),
+        rules=rules_of(origin.schema_fingerprint, origin.model_fingerprint, origin.settings),
+        entries=None if answer.entries is None else json.loads(answer.entries),
     )
 
 
 def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewAnswer, int]]:
-    """Number the answers of each person; leave out those that were erased, answered or overtaken meanwhile."""
+    """Number the answers of each person; drop those that were erased, answered or superseded meanwhile."""
     known = [a for a in answers if a.person is None]
     new = [(a, 1) for a in answers if a.person is not None]
     if not known:
@@ -314,7 +322,7 @@ def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewA
     )
     numbers: dict[str, int] = {person: int(last or 0) for person, last in session.execute(query)}
     for a in known:
-        if a.person_id not in numbers or (a.id == a.person_id and numbers[a.person_id]) or _overtaken(session, a):
+        if a.person_id not in numbers or (a.id == a.person_id and numbers[a.person_id]) or _superseded(session, a):
             continue
         numbers[a.person_id] += 1
         new.append((a, numbers[a.person_id]))
@@ -322,20 +330,20 @@ def _numbered(session: Session, answers: Sequence[NewAnswer]) -> list[tuple[NewA
 
 
 def _lock(session: Session, ids: Iterable[str]) -> list[str]:
-    """Let nobody else erase or answer these people in this transaction; returns those who are still there.
+    """Lock people against other transactions; returns those who still exist.
 
-    For PostgreSQL; SQLite has one writer at a time anyway. All take people in one order, so that none waits for ever.
+    For PostgreSQL; SQLite has one writer at a time. All transactions lock people in one order, which avoids deadlocks.
     """
     query = select(PersonRow.id).where(PersonRow.id.in_(ids)).order_by(PersonRow.id)
     return list(session.scalars(query.with_for_update()))
 
 
-def _overtaken(session: Session, answer: NewAnswer) -> bool:
-    """Whether something that this person asked for later is recorded already, by another process.
+def _superseded(session: Session, answer: NewAnswer) -> bool:
+    """Return whether another process has recorded a newer request of this person already.
 
-    Only what came in since they asked is compared by time, so that a clock that was set back holds up nobody for long.
-    What two processes cannot know: which came first where their clocks differ by more than the time between the two;
-    and that somebody took back what they had said, which leaves nothing to record (see `Newest` for one process).
+    Only answers recorded since the request are compared by time, so that a clock that was set back does not block a
+    person for long. Two processes cannot know which request came first if their clocks differ by more than the time
+    between the two, nor that a person undid a change, which records nothing (`LatestRequests` knows it in one process).
     """
     if answer.seen is None:
         return False
@@ -352,22 +360,23 @@ def _answer_row(answer: NewAnswer, number: int, origin_id: str) -> dict[str, Any
         "created": answer.created,
         "origin_id": origin_id,
         "preferences": answer.preferences,
+        "entries": answer.entries,
         "status": answer.status,
         "plan": answer.plan,
     }
 
 
-def _stop_waiting(session: Session, answers: Sequence[NewAnswer]) -> None:
-    """Take answered people off the list of the waiting, and count in their job those on whom the model failed."""
+def _remove_pending(session: Session, answers: Sequence[NewAnswer]) -> None:
+    """Remove answered people from the pending ones, and count in their jobs for whom the model failed."""
     if not answers:
         return
-    for job_id, count in _waiting_by_job(session, [a.id for a in answers if a.status == "invalid_input"]):
+    for job_id, count in _pending_by_job(session, [a.id for a in answers if a.status == "invalid_input"]):
         session.execute(update(JobRow).where(JobRow.id == job_id).values(failed=JobRow.failed + count))
-    session.execute(delete(WaitingRow).where(WaitingRow.person_id.in_([a.id for a in answers])))
+    session.execute(delete(PendingRow).where(PendingRow.person_id.in_([a.id for a in answers])))
 
 
 def _erase(session: Session, ids: Sequence[str], why: str) -> int:
-    """Delete people with all that hangs on them, and keep their number."""
+    """Delete people with all their rows, and record their number."""
     ids = _lock(session, ids)
     if not ids:
         return 0
@@ -379,12 +388,12 @@ def _erase(session: Session, ids: Sequence[str], why: str) -> int:
 
 
 def _leave_jobs(session: Session, ids: Sequence[str]) -> None:
-    """Take people out of the jobs that have not come to them yet."""
-    for job_id, count in _waiting_by_job(session, ids):
+    """Remove pending people from their jobs."""
+    for job_id, count in _pending_by_job(session, ids):
         session.execute(update(JobRow).where(JobRow.id == job_id).values(total=JobRow.total - count))
 
 
-def _waiting_by_job(session: Session, ids: Sequence[str]) -> list[tuple[str, int]]:
-    """Count those of these people who wait for an answer, job by job; all take jobs in one order, as in `_lock`."""
-    query = select(WaitingRow.job_id, func.count()).where(WaitingRow.person_id.in_(ids)).group_by(WaitingRow.job_id)
-    return [(job_id, count) for job_id, count in session.execute(query.order_by(WaitingRow.job_id))]
+def _pending_by_job(session: Session, ids: Sequence[str]) -> list[tuple[str, int]]:
+    """Count the pending people of each job; jobs are locked in one order, as in `_lock`."""
+    query = select(PendingRow.job_id, func.count()).where(PendingRow.person_id.in_(ids)).group_by(PendingRow.job_id)
+    return [(job_id, count) for job_id, count in session.execute(query.order_by(PendingRow.job_id))]

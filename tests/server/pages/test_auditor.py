@@ -21,9 +21,9 @@ from starlette.datastructures import QueryParams
 from leastways._messages import plain
 from leastways.audit import Audit
 from leastways.server import Applicant, Service
-from leastways.server.pages.auditing import Question, RecentAudits, as_csv, columns_of, groups_of
-from leastways.server.pages.sessions import COOKIE, Sessions
-from tests.server.pages.bank import Visitor, applicants, credit_service, issue
+from leastways.server.pages.auditor import Question, RecentAudits, as_csv, columns_of, groups_of
+from leastways.server.pages.rendering import SESSION_COOKIE, Sessions
+from tests.support.page_services import Visitor, applicants, credit_service, issue
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-def test_the_audit_over_what_was_served(service: Service) -> None:
+def test_the_audit_covers_the_served_answers(service: Service) -> None:
     page = Visitor(service).get("/audit?by=sex")
     assert page.status_code == 200
     assert "By sex" in page.text
@@ -53,13 +53,13 @@ def test_the_audit_over_what_was_served(service: Service) -> None:
     assert "By group" not in page.text
 
 
-def test_by_what_people_cannot_change_unless_told(service: Service) -> None:
+def test_by_default_fixed_features_are_compared(service: Service) -> None:
     columns, usual = columns_of(service)
     assert usual == ["sex", "group"]
     assert set(columns) == set(service.schema.names)
 
 
-def test_downloads_are_what_was_shown(service: Service) -> None:
+def test_downloads_equal_the_shown_audit(service: Service) -> None:
     visitor = Visitor(service)
     visitor.get("/audit?by=sex")
     audit = Audit.from_json(visitor.get("/audit/download/audit.json?by=sex").text)
@@ -77,7 +77,7 @@ def test_downloads_are_what_was_shown(service: Service) -> None:
         assert visitor.get(f"/audit/download/{name}?by=sex").status_code == 404, name
 
 
-def test_what_was_shown_is_not_kept_for_long(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shown_audits_are_kept_for_a_limited_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """It names people, who may be erased meanwhile."""
     recent, question = RecentAudits(service), Question(("sex",))
     shown = recent.make(question)
@@ -89,7 +89,7 @@ def test_what_was_shown_is_not_kept_for_long(service: Service, monkeypatch: pyte
     assert len(recent._kept) == 2
 
 
-def test_nobody_is_named_once_they_are_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audits_shown_before_an_erasure_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service, refused = credit_service(tmp_path)
     with service:
         issued = issue(service, refused.head(8))
@@ -109,7 +109,7 @@ def test_nobody_is_named_once_they_are_erased(tmp_path: Path, monkeypatch: pytes
         assert int(recent.make(question).overall["refused"].iloc[0]) == 6
 
 
-def test_numbers_of_which_everybody_has_another_are_no_groups(tmp_path: Path) -> None:
+def test_numbers_are_not_offered_as_groups(tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path, groups=("score", "region", "agreed"))
     with service:
         people = applicants(refused.head(8))
@@ -120,7 +120,7 @@ def test_numbers_of_which_everybody_has_another_are_no_groups(tmp_path: Path) ->
         assert "score" not in offered
 
 
-def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
+def test_a_time_without_answers_is_explained(service: Service) -> None:
     page = Visitor(service).get("/audit?by=sex&until=2001-01-01")
     assert page.status_code == 200
     assert "nothing to audit" in page.text
@@ -131,7 +131,7 @@ def test_a_time_in_which_nobody_was_answered(service: Service) -> None:
     assert "No answer was handed out" not in page.text
 
 
-def test_a_time_in_which_nobody_was_refused(tmp_path: Path) -> None:
+def test_a_time_without_refusals_is_explained(tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path, threshold=1e-9)  # a yes to everybody
     with service:
         issue(service, refused.head(3))
@@ -144,7 +144,7 @@ def test_a_time_in_which_nobody_was_refused(tmp_path: Path) -> None:
     assert answer.json()["detail"] == "none of the 3 people who were answered in this time was refused."
 
 
-def test_one_group_alone(service: Service) -> None:
+def test_one_group_can_be_audited(service: Service) -> None:
     visitor = Visitor(service)
     page = visitor.get("/audit?by=group&only=sex:+female&lang=de").text
     assert '<option value="sex: female" selected>Geschlecht: weiblich</option>' in page
@@ -162,7 +162,7 @@ def test_one_group_alone(service: Service) -> None:
     assert asked.only is None
 
 
-def test_a_group_that_only_the_audit_sees(tmp_path: Path) -> None:
+def test_a_group_of_an_audit_attribute_can_be_audited(tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path, groups=("region",))
     with service:
         places = ["north", "south"] * 20
@@ -174,7 +174,7 @@ def test_a_group_that_only_the_audit_sees(tmp_path: Path) -> None:
         assert int(service.audit("sex", only=("region", "south")).overall["refused"].iloc[0]) == 20
 
 
-def test_groups_that_python_takes_for_one_can_each_be_chosen(tmp_path: Path) -> None:
+def test_groups_of_equal_python_values_can_each_be_chosen(tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path, groups=("tag",))
     with service:
         said = [1, True, "1", None] * 3
@@ -190,26 +190,26 @@ def test_groups_that_python_takes_for_one_can_each_be_chosen(tmp_path: Path) -> 
             assert int(audit.overall["people"].iloc[0]) == people, tag
 
 
-def test_another_language_asks_the_same(service: Service) -> None:
+def test_another_language_keeps_the_question(service: Service) -> None:
     page = unescape(Visitor(service).get("/audit?by=job&until=2001-01-31&only=sex:+female&lang=en").text)
     assert 'href="?by=job&until=2001-01-31&only=sex%3A+female&lang=de"' in page
 
 
-def test_more_columns_than_are_compared_are_told(service: Service) -> None:
+def test_too_many_columns_are_reported(service: Service) -> None:
     visitor = Visitor(service)
     assert "more than three" in visitor.get("/audit?by=sex&by=group&by=job&by=housing&until=2001-01-01").text
     assert "more than three" not in visitor.get("/audit?by=sex&by=group&by=job&by=nothing&until=2001-01-01").text
 
 
 @pytest.mark.parametrize("query", ["by=<script>", "by=nothing&since=soon&until=99999-01-01", "which=all", "by="])
-def test_what_is_not_understood_is_left_out(service: Service, query: str) -> None:
+def test_invalid_parts_of_a_question_are_left_out(service: Service, query: str) -> None:
     page = Visitor(service).get(f"/audit?{query}")
     assert page.status_code == 200
     assert "By sex" in page.text
     assert "<script>" not in page.text
 
 
-def test_questions_are_read_and_written() -> None:
+def test_questions_round_trip() -> None:
     columns = ["sex", "group", "age", "job"]
     asked = Question.read(QueryParams("by=job&by=sex&by=age&by=group&since=2026-01-31&which=latest"), columns, ["sex"])
     assert asked.by == ("sex", "group", "age")  # three at most
@@ -218,7 +218,7 @@ def test_questions_are_read_and_written() -> None:
     assert day == datetime(2026, 2, 1, tzinfo=UTC)  # the day itself counts
 
 
-def test_no_text_of_a_table_is_a_formula() -> None:
+def test_csv_texts_are_no_formulas() -> None:
     table = pd.DataFrame({"reason": ["=1+1", "@x", "fine", None], "cost": [-1.0, 2.0, 3.0, 4.0]})
     text = as_csv(table)
     assert "'=1+1" in text
@@ -240,17 +240,17 @@ def test_keys_open_the_page(guarded: Service) -> None:
         said = visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": wrong})
         assert said.status_code == 401
         assert "does not allow the audit" in said.text
-        assert COOKIE not in visitor.cookies
+        assert SESSION_COOKIE not in visitor.cookies
         assert not wrong or wrong not in said.text
 
 
-def test_a_session(guarded: Service) -> None:
+def test_a_session_opens_the_page_until_it_ends(guarded: Service) -> None:
     key, text = guarded.keys.create("auditor", ["audit"])
     visitor = Visitor(guarded)
     assert visitor.post("/audit/login", data={"key": text}).status_code == 403  # not from our form
     said = visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": f" {text} "})
     assert (said.status_code, said.headers["location"]) == (303, "/audit?by=sex&by=group&which=first")
-    cookie = next(c for c in said.headers.get_list("set-cookie") if c.startswith(COOKIE))
+    cookie = next(c for c in said.headers.get_list("set-cookie") if c.startswith(SESSION_COOKIE))
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert "Max-Age=1800" in cookie
@@ -262,7 +262,7 @@ def test_a_session(guarded: Service) -> None:
     assert visitor.get("/audit").status_code == 401  # a session does not outlive its key
 
 
-def test_signing_in_again_goes_on_where_it_was(guarded: Service) -> None:
+def test_signing_in_again_returns_to_the_question(guarded: Service) -> None:
     _, text = guarded.keys.create("auditor", ["audit"])
     visitor = Visitor(guarded)
     page = visitor.get("/audit?by=job&which=latest&lang=de&x=%22%3E").text
@@ -273,7 +273,7 @@ def test_signing_in_again_goes_on_where_it_was(guarded: Service) -> None:
     assert (said.status_code, said.headers["location"]) == (303, "/audit?by=job&which=latest")
 
 
-def test_signing_out(guarded: Service) -> None:
+def test_signing_out_ends_the_session(guarded: Service) -> None:
     _, text = guarded.keys.create("auditor", ["audit"])
     visitor = Visitor(guarded)
     visitor.post("/audit/login", data={"csrf": visitor.csrf("/audit"), "key": text})
@@ -282,7 +282,7 @@ def test_signing_out(guarded: Service) -> None:
     assert visitor.get("/audit").status_code == 401
 
 
-def test_sessions_are_signed_and_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_are_signed_and_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = Sessions(lasts=60)
     cookie = sessions.start("abc")
     assert sessions.key_of(cookie) == "abc"

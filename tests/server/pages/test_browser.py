@@ -15,10 +15,10 @@ from sqlalchemy import create_engine, text
 
 from leastways.server import Applicant, Issued, Service
 from leastways.server.app import create_app
-from leastways.server.pages.demo import add_index
+from leastways.server.pages.site import add_index
 from tests.browsers import chromium
-from tests.server.pages.bank import LONG, SCRIPT, credit_service, issue, odd_service, running
-from tests.server.test_jobs import until
+from tests.support.loan_service import until
+from tests.support.page_services import LONG, SCRIPT, credit_service, issue, odd_service, running
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 Open = Callable[..., Any]
@@ -89,7 +89,7 @@ ABREAST = """(() => {
     };
     document.addEventListener("followed", () => { window.answered = window.asked; });
     window.abreast = () =>
-        window.answered === String(new URLSearchParams(new FormData(document.getElementById("wishes"))));
+        window.answered === String(new URLSearchParams(new FormData(document.getElementById("preferences"))));
 })()"""
 
 
@@ -118,7 +118,7 @@ def first_option(page: Any) -> set[str]:
     return set(found)
 
 
-def test_a_locked_feature_is_never_asked_for_again(visit: Open, site: Site) -> None:
+def test_a_locked_feature_is_in_no_option(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     locked: set[str] = set()
     while len(locked) < 5:
@@ -135,7 +135,7 @@ def test_a_locked_feature_is_never_asked_for_again(visit: Open, site: Site) -> N
     followed(page, page.locator(f"[name={site.place(name, 'lock')}]").uncheck)
 
 
-def test_not_at_all_is_as_good_as_a_lock(visit: Open, site: Site) -> None:
+def test_not_at_all_acts_as_a_lock(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     name = sorted(first_option(page))[0]
     slider = page.locator(f"#{site.place(name, 'ease')}")
@@ -159,7 +159,7 @@ def test_a_slider_changes_the_order(visit: Open, site: Site) -> None:
         followed(page, lambda name=name: page.locator(f"#{site.place(name, 'ease')}").fill("2"))  # type: ignore[misc]
         assert first_option(page) == before  # unsaid again, all is as it was
     assert any(moved)
-    assert page.inner_text("#told").startswith("Up to date")
+    assert page.inner_text("#status").startswith("Up to date")
 
 
 def test_limits_are_kept(visit: Open, site: Site) -> None:
@@ -176,18 +176,18 @@ def test_limits_are_kept(visit: Open, site: Site) -> None:
         assert round(now - span) <= option.values[name] <= round(now + span)
     followed(page, lambda: page.locator(f"#{low}").fill(str(round(now + 2 * span))))
     assert "is larger than" in page.inner_text(".problems")
-    assert "is larger than" in page.inner_text("#told")  # where the eyes are, on a phone
+    assert "is larger than" in page.inner_text("#status")  # where the eyes are, on a phone
     assert page.get_attribute(f"#{low}", "aria-invalid") == "true"
     page.locator(f"#{low}").fill("")
     page.locator(f"#{low}").focus()
     followed(page, lambda: page.keyboard.type("-"))
-    assert "please write a number" in page.inner_text("#told")
+    assert "please write a number" in page.inner_text("#status")
     followed(page, lambda: page.locator(f"#{low}").fill(""))
     assert page.locator(".problems").count() == 0
     assert page.get_attribute(f"#{low}", "aria-invalid") is None
 
 
-def test_thousands_as_the_page_writes_them(visit: Open, site: Site) -> None:
+def test_limits_accept_thousands_as_the_page_writes_them(visit: Open, site: Site) -> None:
     one = site.someone()
     page = visit(f"/p/{one.token}?lang=de")
     high = site.place("savings", "high")
@@ -219,7 +219,7 @@ def savings_of(site: Site, one: Issued) -> Any:
     return preferences and preferences.ranges.get("savings")
 
 
-def test_categories_not_ticked_are_not_offered(visit: Open, site: Site) -> None:
+def test_unticked_categories_are_not_offered(visit: Open, site: Site) -> None:
     one = site.someone()
     page = visit(f"/p/{one.token}")
     page.locator(f"#{site.place('housing', 'x').removesuffix('-x')} .limits summary").click()
@@ -261,7 +261,7 @@ def recorded(site: Site, answer_id: str) -> tuple[int | None, str]:
     return row[0], row[1]
 
 
-def test_answers_all_the_same_are_there_after_coming_back(visit: Open, site: Site) -> None:
+def test_equal_entries_are_there_after_returning(visit: Open, site: Site) -> None:
     one = site.someone()
     page = visit(f"/p/{one.token}")
     for slider in page.locator("input[type=range]").all():
@@ -285,7 +285,7 @@ def test_everything_locked_and_starting_over(visit: Open, site: Site) -> None:
     assert page.inner_text(".cards") == before
 
 
-def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -> None:
+def test_failures_are_announced_and_the_last_options_stay(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}", expect=("Failed to load resource",))
     before = page.inner_text(".cards")
     name = sorted(first_option(page))[0]
@@ -299,19 +299,19 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
     ):
         page.route("**/p/*", answer)
         lock.set_checked(not lock.is_checked())
-        page.wait_for_function("words => document.getElementById('told').textContent.includes(words)", arg=words)
+        page.wait_for_function("words => document.getElementById('status').textContent.includes(words)", arg=words)
         assert page.inner_text(".cards") == before
         assert page.inner_text("#again") == ("Reload the page" if words == "Please reload" else "Try again")
         page.unroute("**/p/*")
     assert lock.is_checked()
-    spent = '<div data-message="spent"></div>'
+    spent = '<div data-message="refinement_limit"></div>'
     page.route("**/p/*", lambda route: route.fulfill(status=409, body=spent, content_type="text/html"))
     lock.uncheck()
-    page.wait_for_function("() => document.getElementById('told').textContent.includes('any more often')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('any more often')")
     assert page.locator("#again").is_hidden()  # it would be of no use
     page.route("**/p/*", lambda route: route.abort())
     lock.check()
-    page.wait_for_function("() => document.getElementById('told').textContent.includes('brought up to date')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('brought up to date')")
     page.unroute("**/p/*")
     followed(page, page.locator("#again").click)
     assert page.evaluate("document.activeElement.id") == "options"  # the button is gone, the focus is not lost
@@ -319,32 +319,32 @@ def test_what_fails_is_told_and_the_last_options_stay(visit: Open, site: Site) -
     assert page.locator("#again").is_hidden()
     page.route("**/p/*", lambda route: route.fulfill(status=409, body="changed"))
     lock.uncheck()
-    page.wait_for_function("() => document.getElementById('told').textContent.includes('rules have changed')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('rules have changed')")
     page.unroute("**/p/*")
     led_on(page, page.locator("#again").click)
     assert lock.is_checked()  # as it was recorded
 
 
-def test_without_a_connection_and_with_one_again(visit: Open, site: Site) -> None:
+def test_offline_is_announced_and_retried(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}", expect=("ERR_INTERNET_DISCONNECTED",))
     name = sorted(first_option(page))[0]
     page.context.set_offline(True)
     page.locator(f"[name={site.place(name, 'lock')}]").check()
-    page.wait_for_function("() => document.getElementById('told').textContent.includes('no connection')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('no connection')")
     followed(page, lambda: page.context.set_offline(False))  # nobody has to press anything
     assert name not in asked_to_change(page)
 
 
-def test_a_page_that_is_erased_while_open(visit: Open, site: Site) -> None:
+def test_a_page_erased_while_open_is_announced(visit: Open, site: Site) -> None:
     one = site.someone()
     page = visit(f"/p/{one.token}", expect=("status of 404",))
     site.service.erase(one.answer.id)
     page.locator("input[name$=-lock]").first.check()
-    page.wait_for_function("() => document.getElementById('told').textContent.includes('no longer there')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('no longer there')")
     assert page.locator("#again").is_hidden()
 
 
-def test_what_was_said_last_is_recorded_last(visit: Open, site: Site) -> None:
+def test_the_latest_entries_are_recorded_last(visit: Open, site: Site) -> None:
     one = site.someone()
     page = visit(f"/p/{one.token}")
     page.clock.install()
@@ -365,7 +365,7 @@ def test_what_was_said_last_is_recorded_last(visit: Open, site: Site) -> None:
     assert not lock.is_checked()
 
 
-def test_a_newer_answer_does_not_wait_for_ever(visit: Open, site: Site) -> None:
+def test_a_newer_request_aborts_a_slow_one(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}", expect=("ERR_",))
     name = sorted(first_option(page))[0]
     held: list[Any] = []
@@ -375,7 +375,7 @@ def test_a_newer_answer_does_not_wait_for_ever(visit: Open, site: Site) -> None:
     assert name not in asked_to_change(page)
 
 
-def test_what_is_said_before_the_script_is_there_counts(visit: Open, site: Site) -> None:
+def test_entries_made_before_the_script_loads_count(visit: Open, site: Site) -> None:
     one = site.someone()
     held: list[Any] = []
     name = sorted(c.feature for c in one.answer.plan.options[0].changes)[0]
@@ -389,7 +389,7 @@ def test_what_is_said_before_the_script_is_there_counts(visit: Open, site: Site)
     assert name not in asked_to_change(page)
 
 
-def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) -> None:
+def test_a_link_in_a_mail_keeps_open_tabs_valid(visit: Open, site: Site) -> None:
     page = visit("/p/unknown", expect=("status of 404",))
     mail = f'<a href="{site.home}/p/{site.someone().token}" target="_blank">your page</a>'
     page.context.route("https://mail.example/*", lambda route: route.fulfill(body=mail, content_type="text/html"))
@@ -404,7 +404,7 @@ def test_the_link_in_a_mail_does_not_spoil_open_tabs(visit: Open, site: Site) ->
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_the_focus_is_always_to_be_seen(visit: Open, site: Site, size: dict[str, int]) -> None:
+def test_the_focus_is_always_visible(visit: Open, site: Site, size: dict[str, int]) -> None:
     page = visit(f"/p/{site.someone().token}", viewport=size, reduced_motion="reduce")
     page.evaluate(FOCUS)
     stops = 0
@@ -430,7 +430,7 @@ FOCUS = """() => { window.focused = () => {
 } }"""
 
 
-def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
+def test_a_slow_answer_is_announced(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     held: list[Any] = []
     page.route("**/p/*", lambda route: held.append(route))
@@ -439,13 +439,13 @@ def test_a_slow_answer_is_told(visit: Open, site: Site) -> None:
     page.locator("input[name$=-lock]").first.check()
     page.evaluate("() => fetch('/static/icon.svg').then(() => 0)")  # whatever was asked before this has been seen
     page.clock.run_for(1000)
-    assert "longer than usual" not in page.inner_text("#told")
+    assert "longer than usual" not in page.inner_text("#status")
     page.clock.run_for(1000)
-    assert "longer than usual" in page.inner_text("#told")
+    assert "longer than usual" in page.inner_text("#status")
     followed(page, lambda: held[0].continue_())
 
 
-def test_without_scripts(visit: Open, site: Site) -> None:
+def test_the_page_works_without_scripts(visit: Open, site: Site) -> None:
     one = site.someone()
     told = ("status of 422",)
     page = visit(f"/p/{one.token}", java_script_enabled=False, reduced_motion="reduce", expect=told)
@@ -474,7 +474,7 @@ def test_without_scripts(visit: Open, site: Site) -> None:
     assert "Thank you" in page.inner_text("#recorded")
 
 
-def test_by_keyboard_alone(visit: Open, site: Site) -> None:
+def test_the_page_works_by_keyboard_alone(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -530,12 +530,12 @@ def faults_of(page: Any) -> list[str]:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_it_fits(visit: Open, site: Site, width: int, language: str) -> None:
+def test_the_page_fits_narrow_screens(visit: Open, site: Site, width: int, language: str) -> None:
     assert is_narrow(visit(f"/p/{site.someone().token}?lang={language}", viewport={"width": width, "height": 700}))
 
 
 @pytest.mark.parametrize("path", ["/audit?by=sex&lang=de", "/?lang=de", "/p/unknown?lang=de"])
-def test_the_other_pages_fit(visit: Open, path: str) -> None:
+def test_the_other_pages_fit_narrow_screens(visit: Open, path: str) -> None:
     assert is_narrow(visit(path, viewport=PHONE, expect=("status of 404",)))
 
 
@@ -546,14 +546,19 @@ def is_narrow(page: Any) -> bool:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_letters_of_twice_the_size(visit: Open, site: Site, language: str) -> None:
+def test_text_of_twice_the_size_fits(visit: Open, site: Site, language: str) -> None:
     page = visit(f"/p/{site.someone().token}?lang={language}", viewport={"width": 360, "height": 740})
     page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert is_narrow(page)
-    assert page.evaluate(BROKEN, ".languages a, .facts dd, .effort p, .wish .now, .wish .lock, .wish .ask") == []
+    assert (
+        page.evaluate(
+            BROKEN, ".languages a, .facts dd, .effort p, .preference .now, .preference .lock, .preference .ask"
+        )
+        == []
+    )
 
 
-def test_the_audit_in_letters_of_twice_the_size(visit: Open) -> None:
+def test_the_audit_fits_with_text_of_twice_the_size(visit: Open) -> None:
     page = visit("/audit?by=sex", viewport={"width": 360, "height": 740})
     page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert is_narrow(page)
@@ -576,17 +581,17 @@ BROKEN = """parts => [...document.querySelectorAll(parts)].flatMap((part) => {
 })"""
 
 
-def test_who_is_led_to_a_wrong_limit_sees_what_it_is_of(visit: Open, site: Site) -> None:
+def test_the_link_to_a_wrong_limit_shows_its_feature(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}", viewport={"width": 360, "height": 740}, reduced_motion="reduce")
-    wish = page.locator(".wish:has(input[type=text])").first
-    wish.locator("summary").click()
-    wish.locator("input[type=text]").first.fill("9")
-    wish.locator("input[type=text]").last.fill("5")
+    preference = page.locator(".preference:has(input[type=text])").first
+    preference.locator("summary").click()
+    preference.locator("input[type=text]").first.fill("9")
+    preference.locator("input[type=text]").last.fill("5")
     page.wait_for_selector(".problems a", state="attached")
     page.locator(".problems a").click()
     page.wait_for_function("() => document.activeElement.type === 'text'")
     seen = "one => one.getBoundingClientRect().top >= 0 && one.getBoundingClientRect().bottom <= window.innerHeight"
-    until(lambda: wish.locator("legend").evaluate(seen))  # the focus is there before the page has moved
+    until(lambda: preference.locator("legend").evaluate(seen))  # the focus is there before the page has moved
 
 
 def test_targets_are_large_enough(visit: Open, site: Site) -> None:
@@ -600,12 +605,12 @@ def test_targets_are_large_enough(visit: Open, site: Site) -> None:
     assert small == []
 
 
-def test_on_paper_there_are_no_controls(visit: Open, site: Site) -> None:
+def test_print_has_no_controls(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     page.evaluate("""() => document.querySelector(".card .changes").insertAdjacentHTML("afterend",
         '<details class="more"><summary>More</summary><ul><li>Much more</li></ul></details>')""")  # few have any
     page.emulate_media(media="print")
-    for part in (".wishes", ".languages", ".refuse", ".card button", "#print"):
+    for part in (".preferences", ".languages", ".refuse", ".card button", "#print"):
         assert page.locator(part).first.is_hidden(), part
     for part in (".decision h1", ".facts dl", ".card .changes", ".card .more ul", ".compare table"):
         assert page.locator(part).first.is_visible(), part
@@ -643,14 +648,14 @@ def test_the_auditor_chooses_and_downloads(visit: Open, site: Site) -> None:
         assert download.value.suggested_filename == kind
 
 
-def test_what_the_auditor_chooses_from_stands_in_line(visit: Open) -> None:
+def test_the_auditors_fields_are_aligned(visit: Open) -> None:
     heights = "all => all.map(one => one.getBoundingClientRect().height)"
     found = visit("/audit").eval_on_selector_all(".rest :is(input, select, button)", heights)
     assert len(found) == 5
     assert max(found) - min(found) < 1
 
 
-def test_signing_in(visit: Open, tmp_path: Path) -> None:
+def test_the_auditor_signs_in(visit: Open, tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path, require_keys=True)
     with service, running(create_app(service)) as home:
         issue(service, refused.head(35))
@@ -667,7 +672,7 @@ def test_signing_in(visit: Open, tmp_path: Path) -> None:
         page.wait_for_selector("#key")
 
 
-def test_the_demos_first_page_leads_to_people(visit: Open) -> None:
+def test_the_demos_first_page_links_to_people(visit: Open) -> None:
     page = visit("/")
     assert page.locator(".people a").count() == 5
     led_on(page, page.locator(".people a").first.click)

@@ -15,16 +15,14 @@ import pandas as pd
 import pytest
 
 import leastways as lw
-from leastways.errors import ModelError
+from leastways.errors import Busy, DatabaseDown, ModelError, NotReady, Superseded
 from leastways.recourse import Recourse
 from leastways.server import Applicant, Issued, Limits, Service
 from leastways.server.app import create_app
-from leastways.server.faults import Busy, NotReady, Overtaken, StoreDown
-from leastways.server.pages import csrf
+from leastways.server.pages.rendering import FORM_COOKIE, csrf_token
 from leastways.server.pages.texts import FOLDER
-from tests.server.pages.bank import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service, running
-from tests.server.shop import Client, serve, states
-from tests.server.test_jobs import until
+from tests.support.loan_service import Client, serve, states, until
+from tests.support.page_services import AMPERSAND, LONG, SCRIPT, Visitor, credit_service, issue, odd_service, running
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +61,7 @@ def changed_features(html: str) -> set[str]:
     return set(re.findall(r'data-feature="([^"]+)"', html))
 
 
-def test_the_page_says_what_was_decided_and_what_would_help(visitor: Visitor, issued: Issued) -> None:
+def test_the_page_shows_the_decision_and_the_options(visitor: Visitor, issued: Issued) -> None:
     page = visitor.get(f"/p/{issued.token}")
     assert page.status_code == 200
     text = unescape(page.text)
@@ -78,9 +76,7 @@ def test_the_page_says_what_was_decided_and_what_would_help(visitor: Visitor, is
     assert re.findall(r"https?://", re.sub(r'xmlns="[^"]*"', "", page.text)) == []
 
 
-def test_bars_are_explained_where_there_are_any(
-    service: Service, visitor: Visitor, bank: tuple[Service, list[Issued]]
-) -> None:
+def test_bars_have_a_legend(service: Service, visitor: Visitor, bank: tuple[Service, list[Issued]]) -> None:
     one_change = (i.answer for i in bank[1] if any(len(o.changes) == 1 for o in i.answer.plan.options))
     (issued,) = service.answer([Applicant(next(one_change).state)])
     page = visitor.get(f"/p/{issued.token}").text
@@ -94,14 +90,14 @@ def test_bars_are_explained_where_there_are_any(
     assert 'class="note legend"' not in page
 
 
-def test_options_are_ordered_by_what_they_cost_this_person(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_options_are_ordered_by_expected_cost(service: Service, visitor: Visitor, issued: Issued) -> None:
     numbers = [int(n) for n in re.findall(r'data-option="(\d+)"', visitor.get(f"/p/{issued.token}").text)]
     cost = {o.number: o.expected_cost for o in service.read_by_token(issued.token).plan.options}
     assert [cost[n] for n in numbers] == sorted(cost[n] for n in numbers)
 
 
 @pytest.mark.parametrize("token", ["unknown", "a" * 43, "..", "%00", "é"])
-def test_an_unknown_link_says_nothing_about_what_there_was(visitor: Visitor, service: Service, token: str) -> None:
+def test_an_unknown_link_reveals_nothing(visitor: Visitor, service: Service, token: str) -> None:
     page = visitor.get(f"/p/{token}")
     assert page.status_code == 404
     if token not in ("..",):
@@ -109,7 +105,7 @@ def test_an_unknown_link_says_nothing_about_what_there_was(visitor: Visitor, ser
         assert token not in page.text
 
 
-def test_an_erased_person_is_like_one_who_never_was(tmp_path: Path) -> None:
+def test_an_erased_person_is_like_an_unknown_one(tmp_path: Path) -> None:
     service, refused = credit_service(tmp_path)
     with service:
         one = issue(service, refused.head(1))[0]
@@ -137,7 +133,7 @@ def test_a_plain_form_does_what_the_script_does(service: Service, visitor: Visit
         assert re.search(rf'name="{place(service, name, "lock")}" value="1" checked', page)
 
 
-def test_what_was_said_is_there_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_entries_are_shown_again(service: Service, visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     form = {place(service, "savings", "ease"): "0", place(service, "loan_months", "high"): "48"}
     housing = service.schema.by_name["housing"].values
@@ -164,7 +160,7 @@ def locks(page: str) -> set[str]:
     return set(re.findall(r'name="(f\d+)-lock" value="1" checked', page))
 
 
-def test_answers_all_the_same_are_there_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_equal_entries_are_shown_again(service: Service, visitor: Visitor, issued: Issued) -> None:
     path, before = f"/p/{issued.token}", service.read_by_token(issued.token)
     places = list(sliders(visitor.get(path).text))
     assert visitor.send(path, {f"{one}-ease": "3" for one in places}).status_code == 303
@@ -182,7 +178,7 @@ def test_answers_all_the_same_are_there_again(service: Service, visitor: Visitor
     assert (set(sliders(page).values()), locks(page)) == ({"2"}, set())
 
 
-def test_that_everything_is_locked_is_there_again(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_entries_with_everything_locked_are_shown_again(service: Service, visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     visitor.send(path, {place(service, "savings", "ease"): "0"})
     told = service.read_by_token(issued.token).preferences
@@ -200,7 +196,7 @@ def test_that_everything_is_locked_is_there_again(service: Service, visitor: Vis
     assert locks(page) == set(places[1:])
 
 
-def test_everything_locked_is_said_plainly_and_stores_nothing(
+def test_with_everything_locked_nothing_is_searched_or_stored(
     service: Service, visitor: Visitor, issued: Issued
 ) -> None:
     before = service.read_by_token(issued.token)
@@ -223,7 +219,7 @@ def test_wrong_limits_are_named_and_shown_again(service: Service, visitor: Visit
     assert service.read_by_token(issued.token).id == before.id
 
 
-def test_options_are_told_by_what_was_said_for_them_while_a_limit_is_wrong(
+def test_options_are_worded_by_their_own_entries_while_a_limit_is_wrong(
     service: Service, visitor: Visitor, issued: Issued
 ) -> None:
     path = f"/p/{issued.token}"
@@ -242,7 +238,7 @@ def test_options_are_told_by_what_was_said_for_them_while_a_limit_is_wrong(
     assert f'name="{lock}" value="1">' in page
 
 
-def test_german_sentences_take_words_as_they_are(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_german_sentences_take_words_unchanged(service: Service, visitor: Visitor, issued: Issued) -> None:
     """Units and categories stand in one case, "Jahre": no sentence may need another, as in "von 20 Jahre"."""
     path, low = f"/p/{issued.token}", place(service, "age", "low")
     page = visitor.send(f"{path}?lang=de", {low: "alt"}).text
@@ -255,7 +251,7 @@ def test_german_sentences_take_words_as_they_are(service: Service, visitor: Visi
     assert re.search(r"dass Sie das tun könnten: \S+[^:.(]* \(bisher [^()]+, dann [^()]+\)", page)
 
 
-def test_nothing_works_says_so_with_the_nearest_miss(service: Service, visitor: Visitor) -> None:
+def test_without_options_the_nearest_miss_is_shown(service: Service, visitor: Visitor) -> None:
     state = dict(issue_worst(service).answer.state)
     token = issue_worst(service).token
     form = {place(service, f.name, "lock"): "1" for f in service.schema.features if f.name != "loan_months"}
@@ -277,14 +273,14 @@ def issue_worst(service: Service) -> Issued:
     return issue(service, worst)[0]
 
 
-def test_whom_the_model_accepts_needs_nothing(service: Service, visitor: Visitor) -> None:
+def test_an_accepted_person_needs_no_change(service: Service, visitor: Visitor) -> None:
     credit = lw.datasets.load_credit(n=1200)
     assert credit.model is not None
     best = credit.people.iloc[[int(credit.model(credit.people).argmax())]]
     page = visitor.get(f"/p/{issue(service, best)[0].token}").text
     assert "the answer to your application is yes" in page
     assert "nothing you need to change" in page
-    assert 'id="wishes"' not in page
+    assert 'id="preferences"' not in page
 
 
 def test_a_choice_is_recorded_and_repeated(service: Service, visitor: Visitor, issued: Issued) -> None:
@@ -322,7 +318,7 @@ def send_the_beginning(home: str, path: str, cookies: Any, form: dict[str, str],
         connection.sendall(head.encode() + body[: len(body) - left_out])
 
 
-def test_a_form_that_breaks_off_says_nothing(
+def test_an_incomplete_form_is_not_used(
     service: Service, visitor: Visitor, issued: Issued, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="leastways.access")
@@ -345,7 +341,7 @@ def test_a_form_that_breaks_off_says_nothing(
     ("change", "status"),
     [({"option": "99"}, 422), ({"option": "one"}, 422), ({"answer": "x"}, 404), ({"answer": ""}, 404)],
 )
-def test_choices_that_cannot_be(
+def test_invalid_choices_are_refused(
     service: Service, visitor: Visitor, issued: Issued, change: dict[str, str], status: int
 ) -> None:
     answer = service.read_by_token(issued.token)
@@ -355,7 +351,7 @@ def test_choices_that_cannot_be(
     assert service.read(answer.id).choice == before
 
 
-def test_a_link_opens_no_other_persons_answers(
+def test_a_link_does_not_reach_other_peoples_answers(
     service: Service, visitor: Visitor, bank: tuple[Service, list[Issued]]
 ) -> None:
     mine, other = bank[1][0], bank[1][1]
@@ -367,7 +363,7 @@ def test_a_link_opens_no_other_persons_answers(
 
 @pytest.mark.parametrize("proof", [None, "", "0" * 64, "ü", "another page's", "another browser's"])
 @pytest.mark.parametrize("way", ["", "/choice"])
-def test_forms_of_others_are_refused(
+def test_forms_of_other_sites_are_refused(
     service: Service, bank: tuple[Service, list[Issued]], proof: str | None, way: str
 ) -> None:
     visitor, (mine, other) = Visitor(service), bank[1][:2]
@@ -390,16 +386,16 @@ def test_without_cookies_a_form_is_refused(service: Service, visitor: Visitor, i
     proof = visitor.csrf(path)
     visitor.cookies.clear()
     assert visitor.post(path, data={"csrf": proof}).status_code == 403
-    visitor.cookies.set(csrf.COOKIE, "known to others")
-    assert visitor.post(path, data={"csrf": csrf.proof("known to others", path)}).status_code == 403
+    visitor.cookies.set(FORM_COOKIE, "known to others")
+    assert visitor.post(path, data={"csrf": csrf_token("known to others", path)}).status_code == 403
 
 
-def test_a_browser_may_keep_files_but_no_page(visitor: Visitor, issued: Issued) -> None:
+def test_browsers_may_cache_files_but_no_page(visitor: Visitor, issued: Issued) -> None:
     for path, kept in (("/static/pages.css", "no-cache"), (f"/p/{issued.token}", "no-store")):
         assert visitor.get(path).headers["cache-control"] == kept
 
 
-def test_cookies_are_for_this_site_and_no_script(service: Service, issued: Issued) -> None:
+def test_cookies_are_for_this_site_and_hidden_from_scripts(service: Service, issued: Issued) -> None:
     for scheme in ("http", "https"):
         set_cookie = Visitor(service, scheme).get(f"/p/{issued.token}?lang=de").headers.get_list("set-cookie")
         assert len(set_cookie) == 2
@@ -409,7 +405,7 @@ def test_cookies_are_for_this_site_and_no_script(service: Service, issued: Issue
             assert ("Secure" in cookie) == (scheme == "https")
 
 
-def test_cookies_are_for_the_way_by_which_somebody_came(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
+def test_cookies_are_secure_over_https(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
     """From outside that is the proxy's https; whoever looks from this machine has no such way."""
     address = {"public_url": "https://bank.example", "database": str(tmp_path / "d.db")}
     with serve(shop, recourse, **address) as opened:
@@ -420,14 +416,14 @@ def test_cookies_are_for_the_way_by_which_somebody_came(shop: Path, recourse: Re
             assert ["Secure" in cookie for cookie in page.headers.get_list("set-cookie")] == [secure]
 
 
-def test_forms_outlive_a_restart(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_forms_stay_valid_after_a_restart(service: Service, visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     proof, after = visitor.csrf(path), Visitor(service)  # another application on the same answers
     after.cookies = visitor.cookies
     assert after.post(path, data={"csrf": proof}).status_code == 303
 
 
-def test_the_address_of_a_form_leads_to_its_page(visitor: Visitor, issued: Issued) -> None:
+def test_the_address_of_a_form_redirects_to_its_page(visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     there = visitor.get(f"{path}/choice")
     assert (there.status_code, there.headers["location"]) == (303, path)
@@ -437,7 +433,7 @@ def test_the_address_of_a_form_leads_to_its_page(visitor: Visitor, issued: Issue
     assert "lang=de" not in lost.text
 
 
-def test_what_was_chosen_stays_told(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_the_choice_stays_on_the_page(service: Service, visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     answer = service.read_by_token(issued.token)
     option = min(answer.plan.options, key=lambda o: o.expected_cost)
@@ -455,13 +451,13 @@ def test_what_was_chosen_stays_told(service: Service, visitor: Visitor, issued: 
     assert "there was nothing for you" in visitor.get(path).text
 
 
-def test_taking_back_an_answer_is_saying_nothing(service: Service, visitor: Visitor, issued: Issued) -> None:
+def test_an_undone_entry_counts_as_no_entry(service: Service, visitor: Visitor, issued: Issued) -> None:
     path, ease = f"/p/{issued.token}", place(service, "savings", "ease")
     for said, words in (("0", "going by what you told us"), ("2", "We do not know yet")):
         assert words in visitor.send(path, {ease: said}, headers={"X-Fragment": "options"}).text
 
 
-def test_a_single_option_is_not_said_to_come_first(service: Service, visitor: Visitor) -> None:
+def test_a_single_option_is_not_called_the_first(service: Service, visitor: Visitor) -> None:
     credit = lw.datasets.load_credit(n=1200)
     assert credit.model is not None
     chances = pd.Series(credit.model(credit.people), credit.people.index)
@@ -494,12 +490,12 @@ def test_languages(visitor: Visitor, issued: Issued) -> None:
     ("fault", "status", "words"),
     [
         (Busy("full", 7), 503, "many visitors"),
-        (StoreDown("gone"), 503, "out of order"),
+        (DatabaseDown("gone"), 503, "out of order"),
         (NotReady("soon"), 503, "still being prepared"),
         (ModelError("secret row"), 502, "out of order"),
     ],
 )
-def test_what_fails_is_told_in_words(
+def test_errors_are_shown_in_words(
     service: Service, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, fault: Exception, status: int, words: str
 ) -> None:
     def fail(token: str) -> Any:
@@ -513,11 +509,11 @@ def test_what_fails_is_told_in_words(
     assert page.headers.get("retry-after") == ("7" if isinstance(fault, Busy) else None)
 
 
-def test_an_answer_that_was_overtaken_is_not_shown(
+def test_a_superseded_answer_is_not_shown(
     service: Service, visitor: Visitor, issued: Issued, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def overtaken(*_: Any) -> Any:
-        raise Overtaken("later")
+        raise Superseded("later")
 
     monkeypatch.setattr(service, "refine", overtaken)
     path, form = f"/p/{issued.token}", {place(service, "savings", "lock"): "1"}
@@ -526,14 +522,14 @@ def test_an_answer_that_was_overtaken_is_not_shown(
         assert (answer.status_code, answer.headers["location"]) == (303, f"{path}#options")
     fragment = visitor.send(path, form, headers={"X-Fragment": "options"})
     assert fragment.status_code == 409
-    assert 'data-message="overtaken"' in fragment.text  # by which the script tells it from other conflicts
+    assert 'data-message="superseded"' in fragment.text  # by which the script tells it from other conflicts
 
 
 @pytest.mark.parametrize(
     ("language", "words"),
     [("en", "Your options cannot be changed any more often"), ("de", "Öfter lassen sich Ihre Möglichkeiten nicht")],
 )
-def test_options_that_cannot_be_changed_any_more(tmp_path: Path, language: str, words: str) -> None:
+def test_the_refinement_limit_is_shown(tmp_path: Path, language: str, words: str) -> None:
     service, refused = credit_service(tmp_path, limits=Limits(request_seconds=300.0, refinements=2))
     with service:
         visitor, path = Visitor(service), f"/p/{issue(service, refused.head(1))[0].token}"
@@ -545,10 +541,10 @@ def test_options_that_cannot_be_changed_any_more(tmp_path: Path, language: str, 
             page = visitor.send(path, form, headers=headers)
             assert page.status_code == 409
             assert words in page.text
-            assert 'data-message="spent"' in page.text
+            assert 'data-message="refinement_limit"' in page.text
             assert f'href="{path}"' in page.text
             assert "retry-after" not in page.headers
-        assert f'data-spent="{words}' in visitor.get(path).text  # what the script says
+        assert f'data-refinement_limit="{words}' in visitor.get(path).text  # what the script says
         assert service.read_by_token(path.removeprefix("/p/")).id == before.id
         chosen = {"answer": before.id, "option": str(before.plan.options[0].number)}
         assert visitor.send(f"{path}/choice", chosen).status_code == 303
@@ -570,7 +566,7 @@ def test_markup_in_data_is_shown_as_text(tmp_path: Path) -> None:
                 assert part in text
 
 
-def test_an_operators_own_look_and_language(tmp_path: Path, service: Service, issued: Issued) -> None:
+def test_operators_can_add_a_style_and_a_language(tmp_path: Path, service: Service, issued: Issued) -> None:
     assert "/style.css" not in Visitor(service).get(f"/p/{issued.token}").text
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "style.css").write_text(":root { --accent: #7a1f5c; }")

@@ -14,9 +14,9 @@ from jinja2 import Environment, nodes
 from leastways.errors import SettingError
 from leastways.plans import STATUSES
 from leastways.server import pages
-from leastways.server.pages.auditing import TABLES
+from leastways.server.pages.auditor import TABLES
+from leastways.server.pages.form import EASE
 from leastways.server.pages.texts import FOLDER, Languages, placeholders
-from leastways.server.pages.wishes import EASE
 from leastways.server.served import WHICH
 
 HOME = Path(pages.__file__).parent
@@ -32,26 +32,26 @@ MESSAGES = (
     "bad",
     "changed",
     "outdated",
-    "overtaken",
-    "spent",
-    "stuck",
+    "superseded",
+    "refinement_limit",
+    "job_failed",
 )
-COUNTED = ("options.found", "options.unsaid", "options.said", "change.points")
+COUNTED = ("options.found", "options.without_preferences", "options.with_preferences", "change.points")
 # Keys that code puts together from parts.
 MADE_UP = {
     *(f"ease.{name}" for name in EASE),
     *(f"effort.{name}" for name in ("small", "moderate", "large", "very_large", "unknown")),
-    *(f"easiest.{kind}" for kind in ("said", "unsaid")),
+    *(f"easiest.{kind}" for kind in ("with_preferences", "without_preferences")),
     *(f"problem.{kind}" for kind in ("not_a_number", "crossed", "no_value")),
     *(f"nothing.{s}.{part}" for s in (*STATUSES, "all_closed") for part in ("headline", "explanation")),
     *(f"message.{name}.{part}" for name in MESSAGES for part in ("title", "text")),
     *(f"{key}.{number}" for key in COUNTED for number in ("one", "other")),
-    *(f"wishes.{end}" for end in ("low", "high")),
+    *(f"preferences.{end}" for end in ("low", "high")),
     *(f"audit.{name}" for name in (*TABLES, *WHICH)),
 }
 
 
-def test_every_language_says_the_same_things() -> None:
+def test_every_language_has_the_same_keys() -> None:
     english = LANGUAGES.by_code["en"].texts
     assert len(LANGUAGES.by_code) >= 2
     for other in LANGUAGES:
@@ -112,7 +112,7 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere(path: Path) -> None:
         (None, ",;q=,*;" * 400, "en"),
     ],
 )
-def test_the_language_asked_for(chosen: str | None, header: str, language: str) -> None:
+def test_the_language_is_negotiated(chosen: str | None, header: str, language: str) -> None:
     assert LANGUAGES.choose(chosen, header).language == language
 
 
@@ -144,7 +144,7 @@ def test_numbers_and_lists_as_a_language_writes_them() -> None:
         ("", None, None),
     ],
 )
-def test_numbers_as_people_write_them(text: str, english: float | None, german: float | None) -> None:
+def test_numbers_are_read_as_people_write_them(text: str, english: float | None, german: float | None) -> None:
     for code, value in (("en", english), ("de", german)):
         if value is None:
             with pytest.raises(ValueError, match="could not convert"):
@@ -154,7 +154,7 @@ def test_numbers_as_people_write_them(text: str, english: float | None, german: 
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False).map(str))
-def test_what_a_page_writes_it_reads(text: str) -> None:
+def test_written_numbers_are_read_back(text: str) -> None:
     for texts in LANGUAGES:
         assert texts.read(texts.number(text)) == float(text)
 
@@ -189,7 +189,7 @@ def test_an_operator_changes_texts_and_adds_a_language(tmp_path: Path) -> None:
         ("en.yaml", "features: {job: work}", "feature 'job' must have a label"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_a_wrong_text_file_is_named_with_its_fault(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(SettingError, match=message) as error:
         Languages(tmp_path)

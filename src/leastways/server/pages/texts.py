@@ -1,4 +1,4 @@
-"""Every text of the pages, one file a language. Another language is another file."""
+"""Texts of the pages, one file a language; and features, values and changes in a language."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from leastways._messages import listed, nearest
+from leastways._messages import listed, nearest, plain
+from leastways._validation import is_missing
 from leastways.errors import SettingError
 from leastways.io import yaml_of
+from leastways.plans.wording import differs, value_text
+from leastways.schema import Feature, Schema
 
 FOLDER = Path(__file__).parent / "texts"
-FIRST = "en"  # what a visitor gets who asks for none of the languages there are
+FIRST = "en"  # for visitors who want none of the available languages
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 _FEATURE_KEYS = ("label", "unit", "values")
 
 
 @dataclass(frozen=True)
 class FeatureWords:
-    """How a language names a feature, its unit and its categories. What is left out is as the schema has it."""
+    """Words of a language for a feature, its unit and its categories; left out, the schema's words are used."""
 
     label: str = ""
     unit: str = ""
@@ -47,17 +50,17 @@ class Catalogue:
         return self(f"{key}.{'one' if n == 1 else 'other'}", n=n, **values)
 
     def number(self, text: str) -> str:
-        """Write a number, given as Python does with commas and a point, as this language does."""
+        """Write a number, given in Python's format with commas and a point, in the format of this language."""
         swap = {",": self("number.thousands"), ".": self("number.decimal")}
         return "".join(swap.get(letter, letter) for letter in text)
 
     def read(self, text: str) -> float:
-        """Read a number as people write it in this language, in groups of thousands or not. ValueError: it is none.
+        """Read a number in the format of this language, with or without groups of thousands; else raise ValueError.
 
-        "10.000" is ten in English and ten thousand in German, and a page that writes it so must read it so.
+        "10.000" is ten in English and ten thousand in German.
         """
         thousands, decimal = self("number.thousands"), self("number.decimal")
-        text = "".join(text.split()).replace("\u2212", "-")  # spaces may part thousands in any language
+        text = "".join(text.split()).replace("\u2212", "-")  # spaces may separate thousands in any language
         grouped = rf"[+-]?\d{{1,3}}({re.escape(thousands)}\d{{3}})+({re.escape(decimal)}\d*)?"
         if thousands and re.fullmatch(grouped, text):
             text = text.replace(thousands, "")
@@ -79,12 +82,12 @@ class Catalogue:
 
     @cached_property
     def name(self) -> str:
-        """The language's own name for itself."""
+        """The name of the language in itself."""
         return self("language.name")
 
 
 class Languages:
-    """The catalogues there are: those of the package, and what a folder of the operator's adds or replaces."""
+    """The catalogues of the package, with the texts that an operator's folder adds or replaces."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.by_code = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.yaml"))}
@@ -95,7 +98,7 @@ class Languages:
         return iter(self.by_code.values())
 
     def _with(self, added: Catalogue, path: Path) -> Catalogue:
-        """Return a language as the operator's file has it: checked, and filled up from the package's if it has one."""
+        """Return a language of the operator's folder: checked, and completed from the package's texts if it has any."""
         known = self.by_code[FIRST].texts
         base = self.by_code.get(added.language)
         for key, text in added.texts.items():
@@ -111,10 +114,10 @@ class Languages:
         return Catalogue(added.language, texts, {**(base.features if base else {}), **added.features})
 
     def choose(self, wanted: str | None, accept_language: str = "") -> Catalogue:
-        """Return the language a visitor chose, else the best of those their browser asks for, else English."""
+        """Return the language that a visitor chose, else the best one of their browser, else English."""
         if wanted in self.by_code:
             return self.by_code[str(wanted)]
-        for code in _asked_for(accept_language):
+        for code in _accepted(accept_language):
             for candidate in (code, code.partition("-")[0]):
                 if candidate in self.by_code:
                     return self.by_code[candidate]
@@ -126,8 +129,8 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def _asked_for(header: str) -> list[str]:
-    """Return the languages of an Accept-Language header, the most wanted first; what is malformed is passed over."""
+def _accepted(header: str) -> list[str]:
+    """Return the languages of an Accept-Language header by preference; malformed parts are skipped."""
     asked: list[tuple[float, str]] = []
     for part in header[:500].split(","):
         code, _, weight = part.strip().partition(";q=")
@@ -179,3 +182,79 @@ def _features(data: Any, where: str) -> dict[str, FeatureWords]:
         values = {str(value): str(text) for value, text in (words.get("values") or {}).items()}
         out[str(name)] = FeatureWords(str(words.get("label", "")), str(words.get("unit", "")), values)
     return out
+
+
+_THIN = "\u00a0"  # a number and its unit stay on one line
+_PERCENT = "%"
+
+
+@dataclass(frozen=True)
+class ChangeView:
+    """A change in words: feature, from, to, and the difference of numbers."""
+
+    feature: str
+    label: str
+    before: str
+    after: str
+    difference: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words features, values and changes in one language."""
+
+    schema: Schema
+    texts: Catalogue
+
+    def _own(self, feature: Feature) -> FeatureWords:
+        return self.texts.features.get(feature.name, FeatureWords())
+
+    def label(self, feature: Feature) -> str:
+        """Name a feature."""
+        return self._own(feature).label or feature.wording
+
+    def unit(self, feature: Feature) -> str:
+        """Name its unit, if it has one."""
+        return self._own(feature).unit or feature.unit
+
+    def value(self, feature: Feature, value: Any, exact: bool = False) -> str:
+        """Write a value with its unit."""
+        value = plain(value)
+        if is_missing(value):
+            return self.texts("value.missing")
+        if isinstance(value, bool):
+            return self.texts("value.true" if value else "value.false")
+        if not feature.numeric:
+            own = self._own(feature).values.get(str(value))
+            return own if own is not None else value_text(feature, value)
+        number, unit = self._number(feature, value, exact), self.unit(feature)
+        if unit == _PERCENT:
+            return self.texts("number.percent", n=number)
+        return number + (f"{_THIN}{unit}" if unit else "")
+
+    def _number(self, feature: Feature, value: Any, exact: bool = False) -> str:
+        text = value_text(feature, value, exact).removesuffix(f" {feature.unit}" if feature.unit else "")
+        return self.texts.number(text)
+
+    def change(self, feature: Feature, before: Any, after: Any) -> ChangeView:
+        """Return one change in words."""
+        old, new = self.value(feature, before, exact=True), self.value(feature, after, exact=True)
+        return ChangeView(feature.name, self.label(feature), old, new, self._difference(feature, before, after))
+
+    def _difference(self, feature: Feature, before: Any, after: Any) -> str:
+        if not feature.numeric:
+            return ""
+        step = round(float(after) - float(before), 10)
+        amount = self.value(feature, abs(step))
+        if self.unit(feature) == _PERCENT:  # from 75 % to 55 % is not 20 % less
+            one = "one" if abs(step) == 1 else "other"
+            amount = self.texts(f"change.points.{one}", amount=self._number(feature, abs(step)))
+        return self.texts("change.more" if step > 0 else "change.less", amount=amount)
+
+    def changes(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ChangeView]:
+        """Return every difference between two states in words, in the schema's order."""
+        return [
+            self.change(f, before[f.name], after[f.name])
+            for f in self.schema.features
+            if differs(f, before[f.name], after[f.name])
+        ]

@@ -1,4 +1,4 @@
-"""What the person's page shows, worked out before any template sees it: sentences, facts, cards, a comparison."""
+"""What the person's page shows, computed before the template: sentences, options in groups, a comparison."""
 
 from __future__ import annotations
 
@@ -8,11 +8,54 @@ from dataclasses import dataclass
 from typing import Any
 
 from leastways.plans import RecourseOption, RecoursePlan
-from leastways.schema import Schema
-from leastways.server.pages.texts import Catalogue
-from leastways.server.pages.ways import Way, ways
-from leastways.server.pages.wishes import Problem, Wishes, changeable, possible
-from leastways.server.pages.words import ChangeView, Words
+from leastways.plans.wording import differs
+from leastways.schema import Feature, Schema
+from leastways.server.pages.form import Entries, Problem, changeable, possible
+from leastways.server.pages.texts import Catalogue, ChangeView, Words
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """An option, and those that ask for at least as much of every feature."""
+
+    option: RecourseOption
+    more: tuple[RecourseOption, ...]
+
+    @property
+    def best_for(self) -> float:
+        """Share of cost samples for which one of these is the cheapest."""
+        return min(1.0, math.fsum(o.best_for for o in (self.option, *self.more)))
+
+
+def option_groups(schema: Schema, state: Mapping[str, Any], options: Sequence[RecourseOption]) -> list[OptionGroup]:
+    """Group options under the smallest of their kind, in the order of their expected cost; unknown costs last."""
+    ordered = sorted(options, key=lambda o: (math.isnan(o.expected_cost), o.expected_cost, o.number))
+    least = [o for o in ordered if not any(_asks_more(schema, state, than=other, option=o) for other in ordered)]
+    more: dict[int, list[RecourseOption]] = {o.number: [] for o in least}
+    for option in ordered:
+        if option.number not in more:
+            home = next(o for o in least if _asks_more(schema, state, than=o, option=option))
+            more[home.number].append(option)
+    return [OptionGroup(o, tuple(more[o.number])) for o in least]
+
+
+def _asks_more(schema: Schema, state: Mapping[str, Any], than: RecourseOption, option: RecourseOption) -> bool:
+    """Return whether an option asks for at least as much as another of every feature, and is not the same."""
+    pairs = [(f, state[f.name], than.values[f.name], option.values[f.name]) for f in schema.features]
+    if not any(differs(f, less, much) for f, _, less, much in pairs):
+        return than.number < option.number  # the same state twice: keep the first
+    return all(_lies_between(f, now, less, much) for f, now, less, much in pairs)
+
+
+def _lies_between(feature: Feature, now: Any, less: Any, much: Any) -> bool:
+    """Return whether `less` lies between `now` and `much`."""
+    if not differs(feature, now, less) or not differs(feature, less, much):
+        return True
+    if not feature.ordered:
+        return False
+    a, b, c = (feature.values.index(v) if not feature.numeric else float(v) for v in (now, less, much))
+    return a < b < c or a > b > c
+
 
 _EFFORT = ((0.1, "small"), (0.3, "moderate"), (0.6, "large"))  # cost below -> word; above all of them: very large
 _RARELY = 0.005
@@ -22,7 +65,7 @@ _FULL = 100  # the width of a bar, in its own units: a cost of 1, the most that 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something the decision rests on."""
+    """A fact of the decision."""
 
     label: str
     value: str
@@ -30,14 +73,14 @@ class Fact:
 
 @dataclass(frozen=True)
 class OptionView:
-    """A card: one way to a yes."""
+    """A card: one option with those grouped under it."""
 
-    number: int  # as the service knows it
-    rank: int  # as the person sees it
+    number: int  # of the recorded answer
+    rank: int  # as shown to the person
     title: str
-    in_words: str  # all of it, as a button is called: two options may change the same things
+    in_words: str  # all changes, as the name of a button: two options may change the same features
     changes: tuple[ChangeView, ...]
-    more: tuple[str, ...]  # what asks more of the same things, in words
+    more: tuple[str, ...]  # grouped options that ask for more, in words
     effort: str
     effort_width: int  # 0: no bar
     easiest_for: str
@@ -47,7 +90,7 @@ class OptionView:
 
 @dataclass(frozen=True)
 class Compared:
-    """A row of the comparison: a feature now, and under each option; None where an option leaves it as it is."""
+    """A row of the comparison: a feature now, and under each option; None if an option does not change it."""
 
     label: str
     now: str
@@ -56,7 +99,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Miss:
-    """The nearest that the search came to a yes."""
+    """The nearest miss of the search."""
 
     changes: tuple[ChangeView, ...]
     score: str
@@ -64,7 +107,7 @@ class Miss:
 
 @dataclass(frozen=True)
 class PersonView:
-    """The whole page, but for the form's own fields."""
+    """The content of the page, except the fields of the form."""
 
     answer_id: str
     status: str
@@ -85,67 +128,67 @@ class PersonView:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a person said they would do: the state they would come to, or None and why nothing fits."""
+class TakenOption:
+    """A person's choice: the state of the chosen option, or None and why no option fits."""
 
     taken: Mapping[str, Any] | None
     reason: str
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is known when a page is made: the plan, what the person said, and what they chose."""
+class PageState:
+    """Input of the page: the plan, the person's entries, and their choice."""
 
     answer_id: str
     plan: RecoursePlan
-    wishes: Wishes
+    entries: Entries
     threshold: float
-    choice: Said | None = None
+    choice: TakenOption | None = None
     problems: Sequence[Problem] = ()
     all_closed: bool = False
 
 
-def person_view(schema: Schema, texts: Catalogue, told: Told) -> PersonView:
-    """Work out everything the page says."""
+def person_view(schema: Schema, texts: Catalogue, page: PageState) -> PersonView:
+    """Return the content of the page."""
     words = Words(schema, texts)
-    plan = told.plan
-    offered = [] if told.all_closed else ways(schema, plan.state, plan.options)
-    options = _cards(words, told, offered)
-    status = "all_closed" if told.all_closed else plan.status
+    plan = page.plan
+    offered = [] if page.all_closed else option_groups(schema, plan.state, plan.options)
+    options = _cards(words, page, offered)
+    status = "all_closed" if page.all_closed else plan.status
     facts, fixed = _facts(words, plan.state)
     return PersonView(
-        answer_id=told.answer_id,
+        answer_id=page.answer_id,
         status=status,
         decision=texts("decision.accepted" if plan.status == "already_positive" else "decision.refused"),
         score=_score(
-            texts, plan.probability, told.threshold, "decision.score", accepted=plan.status == "already_positive"
+            texts, plan.probability, page.threshold, "decision.score", accepted=plan.status == "already_positive"
         ),
         headline=texts.count("options.found", len(options)) if options else texts(f"nothing.{status}.headline"),
-        explanation=_explanation(texts, status, options, told),
-        advice=_advice(schema, texts, told) if not options else "",
+        explanation=_explanation(texts, status, options, page),
+        advice=_advice(schema, texts, page) if not options else "",
         facts=facts,
         fixed=fixed,
         options=options,
-        effort_note=texts("options.effort_note" if told.wishes.empty else "options.effort_note_said"),
-        compared=_compared(words, plan.state, [way.option for way in offered]),
-        miss=None if options or told.all_closed else _miss(words, told),
-        problems=tuple(_problem(words, problem, plan.state) for problem in told.problems),
-        **_chosen(words, told),
+        effort_note=texts("options.effort_note" if page.entries.empty else "options.effort_note_with_preferences"),
+        compared=_compared(words, plan.state, [group.option for group in offered]),
+        miss=None if options or page.all_closed else _miss(words, page),
+        problems=tuple(_problem(words, problem, plan.state) for problem in page.problems),
+        **_chosen(words, page),
     )
 
 
-def _cards(words: Words, told: Told, offered: Sequence[Way]) -> tuple[OptionView, ...]:
-    return tuple(_card(words, told, way, rank) for rank, way in enumerate(offered, 1))
+def _cards(words: Words, page: PageState, offered: Sequence[OptionGroup]) -> tuple[OptionView, ...]:
+    return tuple(_card(words, page, group, rank) for rank, group in enumerate(offered, 1))
 
 
-def _card(words: Words, told: Told, way: Way, rank: int) -> OptionView:
-    texts, option, state = words.texts, way.option, told.plan.state
+def _card(words: Words, page: PageState, group: OptionGroup, rank: int) -> OptionView:
+    texts, option, state = words.texts, group.option, page.plan.state
     cost = option.expected_cost
     changes = tuple(words.changes(state, option.values))
     word = next((name for limit, name in _EFFORT if cost < limit), "very_large")
-    width = max(2, round(_FULL * min(cost, 1.0)))  # by the cost itself, as the word: other options do not count
+    width = max(2, round(_FULL * min(cost, 1.0)))  # of the cost itself, like the word: independent of other options
     names = [feature.name for feature in changeable(words.schema, state)]
-    if len(told.wishes.open(names)) == 1:  # by the formula it is free, whatever it takes: nothing to weigh it by
+    if len(page.entries.open(names)) == 1:  # with one open feature the cost is 0 by its formula: no effort can be shown
         word, width = "unknown", 0
     return OptionView(
         number=option.number,
@@ -153,12 +196,12 @@ def _card(words: Words, told: Told, way: Way, rank: int) -> OptionView:
         title=texts.listing([change.label for change in changes]),
         in_words=_in_words(texts, changes),
         changes=changes,
-        more=tuple(_in_a_line(words, state, other) for other in way.more),
+        more=tuple(_in_a_line(words, state, other) for other in group.more),
         effort=texts(f"effort.{word}"),
         effort_width=width,
-        easiest_for=_easiest_for(texts, way.best_for, told),
-        score=_score(texts, option.probability, told.threshold, "options.score", accepted=True),
-        chosen=told.choice is not None and told.choice.taken == option.values,
+        easiest_for=_easiest_for(texts, group.best_for, page),
+        score=_score(texts, option.probability, page.threshold, "options.score", accepted=True),
+        chosen=page.choice is not None and page.choice.taken == option.values,
     )
 
 
@@ -172,18 +215,18 @@ def _in_a_line(words: Words, state: Mapping[str, Any], option: RecourseOption) -
     return texts.listing(parts)
 
 
-def _easiest_for(texts: Catalogue, share: float, told: Told) -> str:
-    """Say for how many of the preferences still possible this option is the cheapest."""
-    kind = "unsaid" if told.wishes.empty else "said"
+def _easiest_for(texts: Catalogue, share: float, page: PageState) -> str:
+    """Say for what share of the cost samples this option is the cheapest."""
+    kind = "without_preferences" if page.entries.empty else "with_preferences"
     if share < _RARELY:
         return texts("easiest.rarely")
     return texts(f"easiest.{kind}", share=texts.percent(share))
 
 
 def _score(texts: Catalogue, probability: float, threshold: float, key: str, *, accepted: bool) -> str:
-    """Say a score beside what is needed, with as many digits as tell them apart.
+    """Word a score and the required one, with as many digits as distinguish them.
 
-    A model may call the threshold itself a no: then more than that is needed.
+    A model may refuse at the threshold itself: then more than that is required.
     """
     if math.isnan(probability):
         return ""
@@ -198,32 +241,34 @@ def _score(texts: Catalogue, probability: float, threshold: float, key: str, *, 
 
 
 def _rounds_away(threshold: float, digits: int) -> bool:
-    """Whether a threshold would read as 0 or 100 %, and is neither."""
+    """Return whether a threshold would be rounded to 0 or 100 %."""
     return 0 < threshold < 1 and round(threshold, digits + 2) in (0, 1)
 
 
-def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], told: Told) -> str:
+def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], page: PageState) -> str:
     if status == "partial":
         return texts("options.partial")
     if options:
-        return texts.count("options.unsaid" if told.wishes.empty else "options.said", len(options))
+        return texts.count(
+            "options.without_preferences" if page.entries.empty else "options.with_preferences", len(options)
+        )
     return texts(f"nothing.{status}.explanation")
 
 
-def _advice(schema: Schema, texts: Catalogue, told: Told) -> str:
-    """Say what the person could loosen, if they closed or limited anything; of all closed the explanation says it."""
-    if told.all_closed:
+def _advice(schema: Schema, texts: Catalogue, page: PageState) -> str:
+    """Say which entries could be loosened, if any are locked or limited; with all locked the explanation says it."""
+    if page.all_closed:
         return ""
-    features = changeable(schema, told.plan.state)
-    closed = sum(told.wishes.of(f.name).closed for f in features)
-    limited = sum(told.wishes.of(f.name).limited and not told.wishes.of(f.name).closed for f in features)
+    features = changeable(schema, page.plan.state)
+    closed = sum(page.entries.of(f.name).closed for f in features)
+    limited = sum(page.entries.of(f.name).limited and not page.entries.of(f.name).closed for f in features)
     if closed:
         return texts("nothing.loosen_locks", n=closed, total=len(features))
     return texts("nothing.loosen_limits") if limited else ""
 
 
 def _facts(words: Words, state: Mapping[str, Any]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """Return what may change and what may not."""
+    """Return the facts that can change, and those that cannot."""
     open_to = {feature.name for feature in changeable(words.schema, state)}
     parts: dict[bool, list[Fact]] = {True: [], False: []}
     for f in words.schema.features:
@@ -241,12 +286,12 @@ def _compared(words: Words, state: Mapping[str, Any], options: Sequence[Recourse
     return tuple(rows)
 
 
-def _miss(words: Words, told: Told) -> Miss | None:
-    nearest = told.plan.nearest_miss
+def _miss(words: Words, page: PageState) -> Miss | None:
+    nearest = page.plan.nearest_miss
     if nearest is None:
         return None
-    changes = tuple(words.changes(told.plan.state, nearest.values))
-    return Miss(changes, _score(words.texts, nearest.probability, told.threshold, "nothing.miss_score", accepted=False))
+    changes = tuple(words.changes(page.plan.state, nearest.values))
+    return Miss(changes, _score(words.texts, nearest.probability, page.threshold, "nothing.miss_score", accepted=False))
 
 
 def _problem(words: Words, problem: Problem, state: Mapping[str, Any]) -> tuple[str, str]:
@@ -257,13 +302,13 @@ def _problem(words: Words, problem: Problem, state: Mapping[str, Any]) -> tuple[
     return place, words.texts(f"problem.{problem.kind}", label=words.label(feature), low=low, high=high)
 
 
-def _chosen(words: Words, told: Told) -> dict[str, str]:
-    """Repeat what the person chose, in words, so that they can be sure of it."""
+def _chosen(words: Words, page: PageState) -> dict[str, str]:
+    """Return the person's choice in words."""
     texts = words.texts
-    if told.choice is None:
+    if page.choice is None:
         return {"chosen": "", "chosen_reason": ""}
-    taken, reason = told.choice.taken, told.choice.reason
+    taken, reason = page.choice.taken, page.choice.reason
     if taken is None:
         return {"chosen": texts("choice.recorded_none"), "chosen_reason": reason}
-    changes = words.changes(told.plan.state, taken)
+    changes = words.changes(page.plan.state, taken)
     return {"chosen": texts("choice.recorded", what=_in_words(texts, changes)), "chosen_reason": reason}

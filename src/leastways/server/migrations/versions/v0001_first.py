@@ -16,9 +16,9 @@ def upgrade() -> None:
         sa.Column("id", sa.String(64), nullable=False),
         sa.Column("created", sa.DateTime(), nullable=False),
         sa.Column("version", sa.String(40), nullable=False),
-        sa.Column("schema_print", sa.String(64), nullable=False),
-        sa.Column("model_print", sa.String(64), nullable=False),
-        sa.Column("data_print", sa.String(64), nullable=False),
+        sa.Column("schema_fingerprint", sa.String(64), nullable=False),
+        sa.Column("model_fingerprint", sa.String(64), nullable=False),
+        sa.Column("data_fingerprint", sa.String(64), nullable=False),
         sa.Column("settings", sa.Text(), nullable=False),
         sa.Column("libraries", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_origins"),
@@ -44,6 +44,7 @@ def upgrade() -> None:
         sa.Column("created", sa.DateTime(), nullable=False),
         sa.Column("origin_id", sa.String(64), nullable=False),
         sa.Column("preferences", sa.Text(), nullable=True),
+        sa.Column("entries", sa.Text(), nullable=True),
         sa.Column("status", sa.String(20), nullable=False),
         sa.Column("plan", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_answers"),
@@ -76,16 +77,16 @@ def upgrade() -> None:
     op.create_index("ix_jobs_created", "jobs", ["created"])
     op.create_index("ix_jobs_state", "jobs", ["state"])
     op.create_table(
-        "waiting",
+        "pending",
         sa.Column("person_id", sa.String(32), nullable=False),
         sa.Column("job_id", sa.String(32), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("preferences", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("person_id", name="pk_waiting"),
-        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name="fk_waiting_person_id", ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name="fk_waiting_job_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("person_id", name="pk_pending"),
+        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name="fk_pending_person_id", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name="fk_pending_job_id", ondelete="CASCADE"),
     )
-    op.create_index("ix_waiting_job_position", "waiting", ["job_id", "position"])
+    op.create_index("ix_pending_job_position", "pending", ["job_id", "position"])
     op.create_table(
         "keys",
         sa.Column("id", sa.String(16), nullable=False),
@@ -110,5 +111,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop all tables, those that refer to others first."""
-    for table in ("erasures", "keys", "waiting", "jobs", "choices", "answers", "people", "origins"):
+    for table in ("erasures", "keys", "pending", "jobs", "choices", "answers", "people", "origins"):
         op.drop_table(table)

@@ -1,29 +1,29 @@
-// Fetches the options for the form as it stands, and puts them in place. The last good ones stay until there are new.
+// Fetches the options for the current entries and shows them. The previous options stay until new ones arrive.
 //
-// One question at a time: the service records every answer, and what was asked last must be what it recorded last, or
-// whoever comes back finds something else than they said. What changes meanwhile is asked as soon as the answer is in.
-// One that is slow is given up for a newer one; the service then records the newer one alone.
+// One request at a time: the service records every answer, and the last recorded one must belong to the last entries.
+// Entries changed meanwhile are sent as soon as the response is there. A slow request is aborted for a newer one; the
+// service then records the newer one only.
 
-const PAUSE = 60; // ms without a further change before asking: a dragged slider is one question
-const TYPING = 500; // the same for what is typed: half a number is not what anybody means
-const SLOW = 1500; // ms after which waiting is told, and a newer question no longer waits
-const GIVE_UP = 20000; // ms after which it has failed
-const RELOAD = ["expired", "changed", "overtaken"]; // only another page helps: asking again fails again
-const USELESS = ["spent", "gone"]; // nothing helps
+const PAUSE = 60; // ms without a further change before a request: a dragged slider is one request
+const TYPING = 500; // the same for typed text, so that half a number is not sent
+const SLOW = 1500; // ms after which the page says so, and a newer request aborts this one
+const GIVE_UP = 20000; // ms after which a request has failed
+const RELOAD = ["expired", "changed", "superseded"]; // only reloading the page helps
+const USELESS = ["refinement_limit", "gone"]; // no retry helps
 
 export class Follower {
   constructor(form, options, live) {
     this.form = form;
     this.options = options;
     this.live = live;
-    this.told = live.querySelector("#told");
+    this.status = live.querySelector("#status");
     this.again = live.querySelector("#again");
     this.again.addEventListener("click", () => (this.old ? window.location.reload() : this.now()));
     window.addEventListener("online", () => this.again.hidden || this.now());
     this.timer = 0;
-    this.asking = null; // the question on its way
-    this.wanted = false; // whether something changed since it was asked
-    this.old = false; // whether the page itself is no longer good
+    this.asking = null; // the open request
+    this.wanted = false; // whether entries changed since it was sent
+    this.old = false; // whether the page itself is outdated
   }
 
   soon(typed = false) {
@@ -31,7 +31,7 @@ export class Follower {
     this.timer = setTimeout(() => this.now(), typed ? TYPING : PAUSE);
   }
 
-  /** Ask now if something is still waiting to be asked. */
+  /** Send pending changes now. */
   hurry() {
     if (this.timer !== 0) this.now();
   }
@@ -62,7 +62,7 @@ export class Follower {
     else this.fail(answer.why);
   }
 
-  /** Ask for the options. Returns them, or why there are none. */
+  /** Request the options. Returns them, or why there are none. */
   async fetched(signal) {
     try {
       const response = await fetch(this.form.action, {
@@ -75,26 +75,26 @@ export class Follower {
       const page = document.createElement("template");
       page.innerHTML = await response.text();
       if (!response.ok) return { why: this.named(page) ?? { 403: "expired", 404: "gone", 409: "changed", 429: "busy", 503: "busy" }[response.status] ?? "failed" };
-      // Something between us and the service may answer in its place: a sign-in page of a network, say.
+      // Something between us and the service may answer in its place, such as the sign-in page of a network.
       return page.content.querySelector("#headline") ? { page } : { why: "failed" };
     } catch (error) {
       return { why: signal.aborted || navigator.onLine ? "failed" : "offline" };
     }
   }
 
-  /** Which of our messages came instead of options, if the form has words for it: a status alone can mean several. */
+  /** Return the name of the message that came instead of options, if the form has a text for it. */
   named(page) {
     const name = page.content.querySelector("[data-message]")?.dataset.message;
     return name in this.form.dataset ? name : undefined;
   }
 
-  /** Put new options in place; keep what the person is typing there, and where they are. */
+  /** Show new options; keep typed text, scroll position and focus. */
   show(page) {
     const reason = this.options.querySelector("#reason")?.value ?? "";
     const open = this.options.querySelector(".refuse details")?.open ?? false;
     const aside = this.options.querySelector(".scroll")?.scrollLeft ?? 0;
     const focused = this.options.contains(document.activeElement) ? document.activeElement.id : null;
-    const pressed = document.activeElement === this.again; // it will be hidden, and a focus needs a place
+    const pressed = document.activeElement === this.again; // it will be hidden, so the focus moves
     this.options.replaceChildren(page.content);
     const box = this.options.querySelector("#reason");
     if (box && (reason || open)) {
@@ -107,27 +107,27 @@ export class Follower {
     this.options.classList.remove("stale");
     this.live.classList.remove("bad");
     this.again.hidden = true;
-    const headline = this.options.querySelector("#headline").dataset.told;
-    this.told.textContent = this.mark() || this.form.dataset.updated.replace("{headline}", () => headline);
+    const headline = this.options.querySelector("#headline").dataset.announce;
+    this.status.textContent = this.mark() || this.form.dataset.updated.replace("{headline}", () => headline);
     this.options.dispatchEvent(new CustomEvent("followed", { bubbles: true }));
   }
 
-  /** Mark the fields that cannot be used, and only those. Returns what is wrong with them. */
+  /** Mark the fields that cannot be used. Returns what is wrong with them. */
   mark() {
     const links = [...this.options.querySelectorAll("[data-problem]")];
     for (const field of this.form.querySelectorAll('input[type="text"]')) {
       const wrong = links.some((link) => field.name.startsWith(`${link.dataset.problem}-`));
       if (wrong) field.setAttribute("aria-invalid", "true");
       else field.removeAttribute("aria-invalid");
-      if (wrong) field.setAttribute("aria-describedby", "told");
+      if (wrong) field.setAttribute("aria-describedby", "status");
       else field.removeAttribute("aria-describedby");
     }
-    this.form.querySelectorAll(".limits .wrong").forEach((old) => old.remove()); // of a page made without scripts
+    this.form.querySelectorAll(".limits .wrong").forEach((old) => old.remove()); // of a page rendered without scripts
     return links.map((link) => link.textContent).join(" ");
   }
 
   tell(what) {
-    this.told.textContent = this.form.dataset[what];
+    this.status.textContent = this.form.dataset[what];
   }
 
   fail(why) {
