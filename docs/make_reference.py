@@ -32,11 +32,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
     "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
-    "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "metrics"),
+    "Evaluation": ("simulate_people", "SimulatedPeople", "evaluate", "oracle", "OracleResult", "evaluation"),
     "Fairness audits": ("audit",),
     "Reports": ("report",),
     "Preference studies": ("study",),
-    "Many people": ("population",),
+    "Many people": ("batch",),
     "Data sets": ("datasets",),
     "Checks for your own parts": ("testing",),
     "Errors": (
