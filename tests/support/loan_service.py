@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,17 @@ def write_shop(folder: Path, **changes: Any) -> Path:
     return file
 
 
-def states(n: int = 6) -> list[dict[str, Any]]:
-    """People whom the bank refuses, as JSON has them."""
+@cache
+def refused_people() -> pd.DataFrame:
+    """The people of the training table whom the bank refuses."""
     now = pipeline().predict_proba(TRAIN)[:, 1]
-    refused = TRAIN[(now > 0.01) & (now < 0.45)].head(n)
+    refused: pd.DataFrame = TRAIN[(now > 0.01) & (now < 0.45)]
+    return refused
+
+
+def states(n: int = 6) -> list[dict[str, Any]]:
+    """States of refused people, as JSON has them."""
+    refused = refused_people().head(n)
     assert len(refused) == n
     return [{str(k): plain(v) for k, v in row.items()} for row in refused.to_dict("records")]
 
