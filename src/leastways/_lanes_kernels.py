@@ -54,15 +54,15 @@ class _LanesType(types.Type):
         super().__init__(name="Lanes")
 
 
-_LANES: Any = _LanesType()  # type: ignore[no-untyped-call]
+_LANES: Any = _LanesType()
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _ZEROS = ir.Constant(_VECTOR, [0.0] * WIDTH)
 
 
 @register_model(_LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
 
 
 def _compiles(function: Callable[..., Any], *arguments: Any, result: Any = _LANES) -> Callable[[Any], Any]:
@@ -76,7 +76,7 @@ def _compiles(function: Callable[..., Any], *arguments: Any, result: Any = _LANE
 
     by_number = (lambda: fits(), lambda a: fits(a), lambda a, b: fits(a, b), lambda a, b, c: fits(a, b, c))
     type_callable(function)(lambda context: by_number[len(arguments)])  # numba counts a function's parameters
-    registered: Callable[[Any], Any] = lower_builtin(function, *arguments)
+    registered: Callable[[Any], Any] = lower_builtin(function, *arguments)  # type: ignore[no-untyped-call]
     return registered
 
 
