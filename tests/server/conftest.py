@@ -1,4 +1,4 @@
-"""A bank's files, a search that is ready, and both kinds of database."""
+"""Fixtures of a bank's service: its files, a fitted search, and a database of each kind."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture
 def service(shop: Path, recourse: Recourse, new_database: Callable[[], str]) -> Iterator[Service]:
-    """A service on an empty database, of both kinds in turn."""
+    """A service on an empty database, on each kind of database in turn."""
     with serve(shop, recourse, database=new_database()) as opened:
         yield opened
 

@@ -18,7 +18,7 @@ from leastways.server import Applicant, DatabaseDown, Limits, Service
 from leastways.server.audits import MOST_PENDING, Audits
 from tests.support.loan_service import Client, app_of, many, serve
 
-CROWD = 60  # more than there are threads for requests
+CALLERS = 60  # more than there are threads for requests
 SOON = 20.0  # seconds, on a machine that is busy with other tests; an audit here takes as long as we like
 
 
@@ -81,15 +81,15 @@ def test_callers_with_one_question_share_its_audit(
     monkeypatch.setattr(Audits, "_join", counted)
 
     async def talk(client: httpx.AsyncClient) -> None:
-        crowd = [asyncio.create_task(client.get(path)) for _ in range(CROWD)]
+        callers = [asyncio.create_task(client.get(path)) for _ in range(CALLERS)]
         assert await asyncio.to_thread(gate.entered.wait, SOON)
         health = await asyncio.wait_for(client.get("/health"), SOON)
         assert health.status_code == 200
-        while len(joined) < CROWD:  # `meet` ends it, should they never come
+        while len(joined) < CALLERS:  # `meet` ends it, should they never come
             await asyncio.sleep(0.02)
-        assert not any(one.done() for one in crowd)
+        assert not any(one.done() for one in callers)
         gate.open.set()
-        assert [answer.status_code for answer in await asyncio.gather(*crowd)] == [200] * CROWD
+        assert [answer.status_code for answer in await asyncio.gather(*callers)] == [200] * CALLERS
         assert len(gate.asked) == 1  # they share it
 
     meet(audited, talk)
@@ -100,16 +100,16 @@ def test_audits_of_api_and_page_are_queued_up_to_a_limit(audited: Service, gate:
     paths = [f"{page}?{question}" for question in questions for page in ("/audit", "/v1/audit")]
 
     async def talk(client: httpx.AsyncClient) -> None:
-        crowd = [asyncio.create_task(client.get(path)) for path in paths]
+        callers = [asyncio.create_task(client.get(path)) for path in paths]
         sent_away = []
-        for answer in asyncio.as_completed(crowd):
+        for answer in asyncio.as_completed(callers):
             sent_away.append(await answer)
             if len(sent_away) == len(paths) - 1 - MOST_PENDING:
                 break  # the others wait for the gate
         assert {answer.status_code for answer in sent_away} == {503}
         assert all(int(answer.headers["retry-after"]) >= 1 for answer in sent_away)
         gate.open.set()
-        answers = await asyncio.gather(*crowd)
+        answers = await asyncio.gather(*callers)
         assert [answer.status_code for answer in answers].count(200) == 1 + MOST_PENDING == len(gate.asked)
 
     meet(audited, talk)

@@ -91,7 +91,7 @@ def test_a_body_declared_too_large_is_not_read(lite: Service) -> None:
     from leastways.server.guards import Guards
 
     async def never(*_: Any) -> Any:
-        raise AssertionError("nobody must ask for it")
+        raise AssertionError("the body must not be read")
 
     sent: list[Any] = []
 
@@ -255,7 +255,7 @@ def test_an_incomplete_body_never_reaches_a_route(lite: Service) -> None:
         headers = [(b"host", b"localhost"), (b"content-length", b"9")]
         scope = {"type": "http", "method": method, "path": "/p/x/choice", "headers": headers}
         asyncio.run(Guards(never, lite)(scope, receive, send))
-    assert sent == []  # nobody is there to be told
+    assert sent == []  # no one receives a response
 
 
 def test_bodies_not_declared_as_json_are_refused(lite: Service) -> None:

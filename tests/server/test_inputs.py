@@ -104,14 +104,14 @@ WRONG_REST: list[tuple[str, Any, str, str]] = [
 
 @pytest.fixture(scope="module")
 def untouched(shop: Path, recourse: Recourse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that never stores anything, because nobody asks it right."""
+    """A service that never stores anything, because every request to it is wrong."""
     with serve(shop, recourse, database=str(tmp_path_factory.mktemp("untouched") / "d.db")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def asked(shop: Path, recourse: Recourse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that has answered somebody."""
+    """A service that has answered a person."""
     with serve(shop, recourse, database=str(tmp_path_factory.mktemp("asked") / "d.db")) as opened:
         yield opened
 
@@ -256,7 +256,7 @@ def test_a_wrong_audit_query_is_refused(asked: Service, query: str) -> None:
     client = Client(asked)
     client.apply({"state": states(1)[0]})
     answer = client.get(f"/v1/audit?{query}")
-    if query == "by=sex&until=12":  # twelve seconds after 1970: a moment, before which nobody was answered
+    if query == "by=sex&until=12":  # twelve seconds after 1970: a moment without earlier answers
         assert answer.status_code == 404
         return
     assert answer.status_code == 422
@@ -280,7 +280,7 @@ FLOODS: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("name", "body"), FLOODS, ids=[name for name, _ in FLOODS])
 def test_very_many_faults_are_cut_short(untouched: Service, name: str, body: Any, monkeypatch: Any) -> None:
-    """To word a fault takes time in which nobody else is answered, so only as many are worded as are told."""
+    """Wording a fault blocks other requests, so only as many are worded as are reported."""
     from leastways import errors as faults
 
     worded: list[Any] = []

@@ -56,12 +56,12 @@ def test_a_large_request_becomes_a_job_with_the_same_answers(
     from leastways.costs import Preferences
 
     plans = recourse.recommend(frame(states(6)), Preferences(editable=said["editable"]))
-    for i, promised in enumerate(body["people"]):
-        answer = client.get(f"/v1/recourse/{promised['id']}").json()
+    for i, pending in enumerate(body["people"]):
+        answer = client.get(f"/v1/recourse/{pending['id']}").json()
         assert answer["state"] == rows[i]
         assert [o["probability"] for o in answer["options"]] == [o.probability for o in plans[i % 6].options]
         if i % 13 == 0:
-            assert service.read_by_token(promised["token"]).id == promised["id"]
+            assert service.read_by_token(pending["token"]).id == pending["id"]
     assert counts(service) == {"people": 40, "answers": 40, "choices": 0, "jobs": 1, "pending": 0}
 
 
@@ -88,7 +88,7 @@ def test_a_pending_answer_is_not_ready(service: Service) -> None:
 
 
 def waiting_job(service: Service) -> tuple[str, str]:
-    """Put a job in the table that somebody else has a lease on."""
+    """Put a job in the table that another process has a lease on."""
     from sqlalchemy import update
 
     from leastways.io import canonical_json
@@ -149,7 +149,7 @@ def test_a_worker_that_lost_its_lease_stops(lite: Service, monkeypatch: pytest.M
     renew, claim, lost, looked = lite.jobs.renew, lite.jobs.claim, threading.Event(), threading.Event()
 
     def late(job_id: str, owner: str) -> bool:
-        """Take longer than the lease: somebody else has it by now."""
+        """Take longer than the lease: another process has it by now."""
         with writing(lite.engine) as session:
             session.execute(update(JobRow).values(owner="other", lease_until=now() + timedelta(hours=1)))
         lost.set()
@@ -184,7 +184,7 @@ def test_ended_jobs_are_kept_as_long_as_people(service: Service) -> None:
     job, _ = waiting_job(service)
     later = now() + timedelta(hours=1)
     assert service.store.erase_before(later) == 1
-    assert service.jobs.read(job).total == 0  # somebody works on it still
+    assert service.jobs.read(job).total == 0  # a process works on it still
     service.jobs.end(job, "other", "done")
     assert service.store.erase_before(now() - timedelta(hours=1)) == 0
     assert service.jobs.read(job).state == "done"
@@ -215,7 +215,7 @@ def test_a_job_continues_where_another_process_left_it(
 
 
 class Breaks:
-    """A model that fails on men, or, from a moment on, on everybody."""
+    """A model that fails on men, or from a moment on for all people."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -248,7 +248,7 @@ def test_finished_answers_survive_a_model_that_fails_mid_job(
     assert "16 people in a row" in ended["error"]
     kept = ended["done"]
     assert 8 <= kept <= 80 - 16
-    assert ended["failed"] == 0  # nobody gets an answer that only a broken model is to blame for
+    assert ended["failed"] == 0  # no answer is recorded whose only cause is the broken model
     assert all(service.read(p.id).plan.options for p in people[:kept])
     with pytest.raises(NotReady):
         service.read(people[kept].id)
@@ -298,7 +298,7 @@ def work_off(service: Service, n: int, men: range) -> tuple[JobState, list[Pendi
 @pytest.mark.parametrize(
     ("n", "men"),
     [(17, range(16, 17)), (36, range(10, 25)), (20, range(5, 20)), (1, range(1))],
-    ids=["alone in the last part", "across parts", "up to the end", "nobody else"],
+    ids=["alone in the last part", "across parts", "up to the end", "no one else"],
 )
 def test_fewer_than_sixteen_failures_in_a_row_are_recorded_as_answers(
     fails_on_men: Service, monkeypatch: pytest.MonkeyPatch, part: int, n: int, men: range
@@ -306,8 +306,8 @@ def test_fewer_than_sixteen_failures_in_a_row_are_recorded_as_answers(
     monkeypatch.setattr(jobs_room, "_PART", part)
     job, people = work_off(fails_on_men, n, men)
     assert (job.state, job.done, job.failed, job.error) == ("done", n, len(men), "")
-    for i, promised in enumerate(people):
-        assert (fails_on_men.read(promised.id).plan.status == "invalid_input") == (i in men)
+    for i, pending in enumerate(people):
+        assert (fails_on_men.read(pending.id).plan.status == "invalid_input") == (i in men)
 
 
 @pytest.mark.parametrize("part", [4, 16])

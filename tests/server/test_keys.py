@@ -96,7 +96,7 @@ def test_a_key_with_a_wrong_secret_is_refused(guarded: Service, answer_id: str) 
 def test_callers_without_a_key_do_not_use_up_the_rate_of_a_key(
     shop: Path, recourse: Recourse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Behind a proxy everybody has one address; a key that was good lately is counted by itself, and checked again."""
+    """Behind a proxy all callers have one address; a key checked recently has its own rate, and is checked again."""
     from leastways.server import keys
 
     monkeypatch.setattr(keys, "_REMEMBERED", 0.0)

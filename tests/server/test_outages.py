@@ -127,7 +127,7 @@ def test_health_reports_a_read_only_postgresql(shop: Path, recourse: Recourse, c
             with psycopg.connect(cluster.url("postgres"), autocommit=True) as connection:
                 name = database.rpartition("/")[2]
                 connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {mode}".encode())
-                # the service's connections begin anew, whoever is using one
+                # all connections of the service are closed
                 connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
             answer = client.apply({"state": states(1)[0]})
             assert answer.status_code == status, answer.text

@@ -63,7 +63,7 @@ def test_a_slow_answer_is_not_recorded_after_a_newer_one(two_threads: Service, a
     held, slow = begin(service, issued, aside)
     newer = service.refine(issued.token, SECOND)
     with pytest.raises(Superseded):
-        slow.result(30)  # at once: nobody waits for a search that no longer counts
+        slow.result(30)  # at once: a superseded request ends before its search
     held.go.set()
     service.close()  # whatever was begun has ended
     assert counts(service)["answers"] == 2

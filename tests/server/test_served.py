@@ -54,7 +54,7 @@ def test_the_audit_over_http_is_the_same(busy: Service) -> None:
 
 def test_a_span_of_time_without_answers(busy: Service) -> None:
     later = datetime.now(UTC) + timedelta(days=1)
-    with pytest.raises(NotFound, match="nobody"):
+    with pytest.raises(NotFound, match="no person was answered"):
         busy.audit("sex", since=later)
     assert Client(busy).get("/v1/audit", params={"by": "sex", "since": later.isoformat()}).status_code == 404
 
@@ -89,7 +89,8 @@ def test_a_repeated_case_counts_once(lite: Service) -> None:
         audit = lite.audit("sex", which=which, **QUICK)
         assert audit.by_group["people"].sum() == 9
         assert (
-            "4 requests said the same of the same reference again; each of these cases counts once." in audit.warnings
+            "4 requests repeated an earlier one, with the same reference and facts; each of these cases counts once."
+            in audit.warnings
         )
 
 
@@ -182,5 +183,5 @@ def test_a_group_is_chosen_by_any_value_with_its_text(tagged: Service) -> None:
 
     assert people(1) == people("1") == people(1.0) > people(True) == people("True") > 0
     assert people(None) == people(float("nan")) == people("not stated") > 0
-    with pytest.raises(NotFound, match="nobody with tag: 2"):
+    with pytest.raises(NotFound, match="no person with tag: 2"):
         people(2)

@@ -94,7 +94,7 @@ def test_recorded_facts_that_no_longer_fit_the_schema(reopen: Reopen) -> None:
         visitor, here = Visitor(service), f"/p/{issued.token}"
         page = visitor.get(here)
         assert (page.status_code, "ask the people who sent you this link" in page.text) == (409, True)
-        with pytest.raises(InputRefused, match="does not fit the schema of today"):
+        with pytest.raises(InputRefused, match="does not fit the current schema"):
             service.refine(issued.token, None)
         assert Client(service).get(f"/v1/recourse/{issued.answer.id}").status_code == 200  # what was said is on record
 
@@ -102,15 +102,15 @@ def test_recorded_facts_that_no_longer_fit_the_schema(reopen: Reopen) -> None:
 def test_a_job_whose_people_no_longer_fit_fails(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JobRunner, "_run", lambda self: None)
     with reopen() as service:
-        job, promised = service.add_job([Applicant(state) for state in states(3)])
+        job, pending = service.add_job([Applicant(state) for state in states(3)])
     monkeypatch.undo()
     with reopen(FEWER) as service:
         service._runner.wake()
         client = Client(service)
-        assert "the schema has changed since this job was taken up" in finished(client, job.id)["error"]
-        waiting = client.get(f"/v1/recourse/{promised[0].id}").json()["detail"]
-        assert "failed: the schema has changed" in waiting
-        page = Visitor(service).get(f"/p/{promised[0].token}")
+        assert "the schema has changed since this job was added" in finished(client, job.id)["error"]
+        detail = client.get(f"/v1/recourse/{pending[0].id}").json()["detail"]
+        assert "failed: the schema has changed" in detail
+        page = Visitor(service).get(f"/p/{pending[0].token}")
         assert (page.status_code, "could not be prepared" in page.text) == (503, True)
     with reopen() as service:  # the schema of that time: it goes on
         until(lambda: service.jobs.read(job.id).state == "done")
@@ -149,11 +149,11 @@ def test_categories_need_not_be_texts(shop: Path, tmp_path: Path) -> None:
 def test_the_page_of_a_pending_answer(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JobRunner, "_run", lambda self: None)
     with reopen() as service:
-        _, promised = service.add_job([Applicant(state) for state in states(2)])
-        page = Visitor(service).get(f"/p/{promised[1].token}")
+        _, pending = service.add_job([Applicant(state) for state in states(2)])
+        page = Visitor(service).get(f"/p/{pending[1].token}")
         assert (page.status_code, "still being prepared" in page.text) == (503, True)
         with pytest.raises(NotReady):
-            service.read_by_token(promised[0].token)
+            service.read_by_token(pending[0].token)
         assert Visitor(service).get("/p/nobodys").status_code == 404
         with writing(service.engine) as session:
             session.execute(update(JobRow).values(state="done"))
@@ -176,13 +176,15 @@ def test_an_audit_warns_of_several_thresholds_and_schemas(reopen: Reopen) -> Non
         assert "threshold 0.9" in told
         assert audit.settings["plans"]["budget"] == SMALL["budget"]
     with reopen(FEWER) as service:
-        with pytest.raises(Exception, match="6 people were answered by an earlier schema and do not fit today's"):
+        with pytest.raises(
+            Exception, match="6 people were answered under an earlier schema and do not fit the current one"
+        ):
             service.audit("sex", **QUICK)
         state = {name: value for name, value in people[0].items() if name != "job"}
         service.answer([Applicant(state)])
         audit = service.audit("sex", **QUICK)
-        told = "6 people were answered by an earlier schema and do not fit today's; they are not counted."
-        assert told in audit.warnings
+        warning = "6 people were answered under an earlier schema and do not fit the current one; they are not counted."
+        assert warning in audit.warnings
 
 
 def test_an_audit_of_one_group_over_several_thresholds(reopen: Reopen) -> None:
@@ -195,7 +197,7 @@ def test_an_audit_of_one_group_over_several_thresholds(reopen: Reopen) -> None:
         assert not any("The service changed" in warning for warning in audit.warnings)
         (origin,) = audit.settings["served"]["origins"]
         assert (origin["people"], origin["settings"]["threshold"]) == (3, 0.9)
-        with pytest.raises(NotFound, match="nobody with region: west was answered"):
+        with pytest.raises(NotFound, match="no person with region: west was answered"):
             service.audit("sex", only=("region", "west"), **QUICK)
     with reopen(threshold=0.9, random_state=7) as service:
         service.answer([Applicant(states(1)[0])])

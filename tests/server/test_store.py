@@ -39,7 +39,7 @@ def engine(new_database: Callable[[], str]) -> Iterator[Engine]:
     made.dispose()
 
 
-def somebody(reference: str = "", state: str = "{}") -> NewPerson:
+def new_person(reference: str = "", state: str = "{}") -> NewPerson:
     return NewPerson(secrets.token_hex(16), now(), reference, secrets.token_hex(32), state, "{}")
 
 
@@ -54,7 +54,7 @@ def all_at_once(work: Callable[[str], object], items: Sequence[str]) -> None:
 
 
 def test_answers_to_one_person_are_numbered_one_by_one(engine: Engine) -> None:
-    store, person = Store(engine), somebody()
+    store, person = Store(engine), new_person()
     store.record([answer_to(person.id, person.id, person)], "o")
     all_at_once(lambda answer_id: store.record([answer_to(person.id, answer_id)], "o"), [f"a{n}" for n in range(40)])
     with reading(engine) as session:
@@ -62,7 +62,7 @@ def test_answers_to_one_person_are_numbered_one_by_one(engine: Engine) -> None:
 
 
 def test_people_of_a_job_are_answered_in_the_order_of_the_request(engine: Engine) -> None:
-    people = [somebody() for _ in range(20)]
+    people = [new_person() for _ in range(20)]
     jobs = JobStore(engine)
     job = jobs.add([(person, None) for person in people])
     assert [ask.id for ask in jobs.pending(job.id, 12)] == [person.id for person in people[:12]]
@@ -73,7 +73,7 @@ def test_people_of_a_job_are_answered_in_the_order_of_the_request(engine: Engine
 
 def test_two_workers_on_one_job_answer_each_person_once(engine: Engine) -> None:
     store, jobs = Store(engine), JobStore(engine)
-    one, other = somebody(), somebody()
+    one, other = new_person(), new_person()
     job = jobs.add([(one, None), (other, None)])
     assert store.record([answer_to(one.id, one.id)], "o") == {one.id}
     assert Store(engine).record([answer_to(p.id, p.id) for p in (one, other)], "o") == {other.id}
@@ -85,7 +85,7 @@ def test_two_workers_on_one_job_answer_each_person_once(engine: Engine) -> None:
 
 def test_people_are_erased_while_their_job_runs(engine: Engine) -> None:
     store, jobs = Store(engine), JobStore(engine)
-    people = [somebody(f"r{n}") for n in range(200)]
+    people = [new_person(f"r{n}") for n in range(200)]
     job = jobs.add([(person, None) for person in people])
     gone = [person.reference or "" for person in people[::3]]
     parts = [people[first : first + 8] for first in range(0, 200, 8)]
@@ -109,7 +109,7 @@ def test_people_are_erased_while_their_job_runs(engine: Engine) -> None:
 
 def test_pending_people_who_are_erased_leave_their_job(engine: Engine) -> None:
     store, jobs = Store(engine), JobStore(engine)
-    job = jobs.add([(somebody(f"r{n}"), None) for n in range(100)])
+    job = jobs.add([(new_person(f"r{n}"), None) for n in range(100)])
     erase = lambda reference: store._erase_all(PersonRow.reference == reference, "asked")  # noqa: E731
     all_at_once(erase, [f"r{n}" for n in range(60)])
     state = jobs.read(job.id)
@@ -120,13 +120,13 @@ def test_a_reference_of_very_many_people_is_erased(engine: Engine) -> None:
     """More than a statement of PostgreSQL takes; those of SQLite take more than a test has time for."""
     many = 66_000 if engine.dialect.name == "postgresql" else 2_000
     with writing(engine) as session:
-        session.execute(insert(PersonRow), [vars(somebody("batch-7")) for _ in range(many)])
+        session.execute(insert(PersonRow), [vars(new_person("batch-7")) for _ in range(many)])
     assert Store(engine).erase_reference("batch-7") == many
     assert Store(engine).erased() == {"asked": many}
 
 
 def test_erase_before_keeps_people_of_the_same_moment(engine: Engine) -> None:
-    store, person = Store(engine), somebody()
+    store, person = Store(engine), new_person()
     store.record([answer_to(person.id, person.id, person)], "o")
     assert store.erase_before(person.created) == 0
     assert store.erase_before(person.created + timedelta(microseconds=1)) == 1
@@ -137,7 +137,7 @@ def test_a_completed_erasure_is_not_reported_as_failed(tmp_path: Path, retention
     """Where only its traces cannot be removed: the last connection was taken between, say."""
     engine = fresh(f"sqlite:///{tmp_path / 'answers.db'}")
     store = Store(engine)
-    person = somebody("case-7")
+    person = new_person("case-7")
     store.record([answer_to(person.id, person.id, person)], "o")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("leastways.server.database._empty_log", busy)
@@ -145,7 +145,7 @@ def test_a_completed_erasure_is_not_reported_as_failed(tmp_path: Path, retention
         assert store._log_unclean
     again = store.erase_before(person.created, whole=False) if retention else store.erase_reference("case-7")
     assert again == 0
-    assert not store._log_unclean  # made good, although nobody was found
+    assert not store._log_unclean  # cleaned up, although no person was found
     engine.dispose()
 
 
@@ -160,7 +160,7 @@ def test_nothing_erased_is_left_in_the_file(tmp_path: Path) -> None:
     store = Store(engine)
     people = []
     for _ in range(150):
-        some = [somebody(f"REF{secrets.token_hex(8)}", json.dumps("x" * draw.randrange(50, 600))) for _ in range(10)]
+        some = [new_person(f"REF{secrets.token_hex(8)}", json.dumps("x" * draw.randrange(50, 600))) for _ in range(10)]
         store.record([answer_to(p.id, p.id, p, json.dumps("y" * draw.randrange(100, 3000))) for p in some], "o")
         people += some
     gone = draw.sample(people, 1000)

@@ -53,7 +53,6 @@ def __getattr__(name: str) -> Any:
     """Load what reads tables, and pandas with it, on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from leastways.io import tables
 
     value = globals()[name] = getattr(tables, name)
     return value

@@ -149,9 +149,9 @@ class Store:
             found = _latest(session, PersonRow.token_hash == token_hash(token))
             if found is not None:
                 return found
-            promised = select(JobRow.state).join(PendingRow, PendingRow.job_id == JobRow.id)
-            promised = promised.join(PersonRow, PersonRow.id == PendingRow.person_id)
-            job = session.scalar(promised.where(PersonRow.token_hash == token_hash(token)))
+            pending = select(JobRow.state).join(PendingRow, PendingRow.job_id == JobRow.id)
+            pending = pending.join(PersonRow, PersonRow.id == PendingRow.person_id)
+            job = session.scalar(pending.where(PersonRow.token_hash == token_hash(token)))
             if job == "failed":
                 raise JobFailed("this person is in a job that failed.")
             if job is not None:

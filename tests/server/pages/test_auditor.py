@@ -132,7 +132,7 @@ def test_a_time_without_answers_is_explained(service: Service) -> None:
 
 
 def test_a_time_without_refusals_is_explained(tmp_path: Path) -> None:
-    service, refused = credit_service(tmp_path, threshold=1e-9)  # a yes to everybody
+    service, refused = credit_service(tmp_path, threshold=1e-9)  # accepts all people
     with service:
         issue(service, refused.head(3))
         page = Visitor(service).get("/audit?by=sex")

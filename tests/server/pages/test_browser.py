@@ -31,7 +31,7 @@ def browser() -> Iterator[Any]:
 
 
 class Site:
-    """A running service, and people of whom each test takes one that nobody has touched."""
+    """A running service, and people of whom each test takes a new one."""
 
     def __init__(self, service: Service, home: str, issued: list[Issued]) -> None:
         self.service, self.home, self._fresh = service, home, list(issued)
@@ -199,13 +199,13 @@ def test_limits_accept_thousands_as_the_page_writes_them(visit: Open, site: Site
     page.locator(f"#{high}").focus()
     page.keyboard.type("200.000,5")
     page.evaluate("() => fetch('/static/icon.svg').then(() => 0)")  # whatever was asked before this has been seen
-    assert asked == []  # half a number is not what anybody means
+    assert asked == []  # half a number is not sent
     followed(page, lambda: page.clock.run_for(1000))
     assert len(asked) == 1
     assert savings_of(site, one) == (None, 200_000.5)
     page.locator(f"#{high}").select_text()
     page.keyboard.type("300.000")
-    followed(page, lambda: page.keyboard.press("Tab"))  # whoever leaves the field has written it all
+    followed(page, lambda: page.keyboard.press("Tab"))  # leaving the field ends typing
     assert savings_of(site, one) == (None, 300_000)
     page.keyboard.press("Shift+Tab")
     page.keyboard.type("999999,5")
@@ -331,7 +331,7 @@ def test_offline_is_announced_and_retried(visit: Open, site: Site) -> None:
     page.context.set_offline(True)
     page.locator(f"[name={site.place(name, 'lock')}]").check()
     page.wait_for_function("() => document.getElementById('status').textContent.includes('no connection')")
-    followed(page, lambda: page.context.set_offline(False))  # nobody has to press anything
+    followed(page, lambda: page.context.set_offline(False))  # without pressing anything
     assert name not in asked_to_change(page)
 
 

@@ -406,7 +406,7 @@ def test_cookies_are_for_this_site_and_hidden_from_scripts(service: Service, iss
 
 
 def test_cookies_are_secure_over_https(shop: Path, recourse: Recourse, tmp_path: Path) -> None:
-    """From outside that is the proxy's https; whoever looks from this machine has no such way."""
+    """From outside that is the proxy's https; a browser on this machine uses http."""
     address = {"public_url": "https://bank.example", "database": str(tmp_path / "d.db")}
     with serve(shop, recourse, **address) as opened:
         (issued,) = opened.answer([Applicant(states(1)[0])])
@@ -512,10 +512,10 @@ def test_errors_are_shown_in_words(
 def test_a_superseded_answer_is_not_shown(
     service: Service, visitor: Visitor, issued: Issued, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def overtaken(*_: Any) -> Any:
+    def superseded(*_: Any) -> Any:
         raise Superseded("later")
 
-    monkeypatch.setattr(service, "refine", overtaken)
+    monkeypatch.setattr(service, "refine", superseded)
     path, form = f"/p/{issued.token}", {place(service, "savings", "lock"): "1"}
     for said in (form, {"again": "1"}):
         answer = visitor.send(path, said)

@@ -79,8 +79,8 @@ def test_every_option_is_in_exactly_one_group(changes: list[dict[str, Any]]) -> 
         ]
 
 
-def view_of(the_plan: RecoursePlan, wishes: Entries | None = None, texts: Any = ENGLISH, **more: Any) -> Any:
-    return person_view(SCHEMA, texts, PageState("id", the_plan, wishes or Entries(), 0.5, **more))
+def view_of(the_plan: RecoursePlan, entries: Entries | None = None, texts: Any = ENGLISH, **more: Any) -> Any:
+    return person_view(SCHEMA, texts, PageState("id", the_plan, entries or Entries(), 0.5, **more))
 
 
 def test_a_card_in_words() -> None:
