@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from leastways.plans import Certificate
 from leastways.report import Totals, plan_panel, schema_table, summary_table
-from leastways.report.totals import Judged
+from leastways.report.totals import SimulatedTotals
 from tests.report.made_up import NASTY, hopeless, nobody, plans, schema, truth
 
 
@@ -64,7 +64,7 @@ def test_how_close_somebody_came_and_what_is_proven() -> None:
 def test_the_summary() -> None:
     totals = Totals.of(plans())
     assert "imulated" not in shown(summary_table(totals))
-    text = shown(summary_table(totals, Judged.of(plans(), truth())))
+    text = shown(summary_table(totals, SimulatedTotals.of(plans(), truth())))
     assert "Simulated people" in text
     assert "FS@1" in text
     assert "invalid_input" in text

@@ -8,7 +8,7 @@ import pytest
 
 import leastways as lw
 from leastways.report import Totals
-from leastways.report.totals import Judged
+from leastways.report.totals import SimulatedTotals
 from tests.report.made_up import nobody, plans, truth
 
 
@@ -35,10 +35,10 @@ def test_nobody_in_need() -> None:
 
 
 def test_simulated_people_say_what_evaluate_says() -> None:
-    judged = Judged.of(plans(), truth())
+    judged = SimulatedTotals.of(plans(), truth())
     row = lw.evaluate(plans(), truth()).iloc[0]
     assert judged.satisfied == pytest.approx(row["FS@1"] / 100)
     assert judged.covered == pytest.approx(row["Cov"] / 100)
     assert judged.to_dict()["PAC"] == pytest.approx(row["PAC"])
     assert all("imulated" in what or ":" in what for what, _ in judged.rows())
-    assert Judged.of(nobody(), truth()).to_dict() == {"people": 0, "FS@1": None, "Cov": None, "PAC": None}
+    assert SimulatedTotals.of(nobody(), truth()).to_dict() == {"people": 0, "FS@1": None, "Cov": None, "PAC": None}

@@ -16,7 +16,7 @@ from leastways.costs import Preferences
 from leastways.errors import PreferenceError, SchemaError
 from leastways.models import with_offered_values
 from leastways.plans import CUT_SHORT, FIGURES, NOT_SEARCHED, STATUSES, SUMMARY, RecoursePlans
-from leastways.report.totals import Totals
+from leastways.report import Totals
 from leastways.schema import Feature, Schema
 from leastways.schema.encoding import category_codes
 from leastways.schema.feature import EXACT

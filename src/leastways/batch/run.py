@@ -44,7 +44,7 @@ from leastways.io import check_folder
 from leastways.recourse import Recourse
 from leastways.recourse.applicants import check_mapping
 from leastways.recourse.settings import check_settings, chunk_size
-from leastways.report.totals import Totals
+from leastways.report import Totals
 
 _UNIT = 500  # people that are searched for in one call, about
 _UNITS = 32  # that a small population is cut into at least, so that several workers have something to do

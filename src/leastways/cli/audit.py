@@ -218,7 +218,7 @@ def _oracles(
 def _show(result: Audit, files: list[Path], as_json: bool) -> None:
     from rich.text import Text
 
-    from leastways.audit.wording import findings, separation
+    from leastways.audit import findings, separation
     from leastways.report import can_draw
 
     if as_json:

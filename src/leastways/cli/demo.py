@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from leastways.datasets import Dataset
     from leastways.evaluation import SimulatedPeople
     from leastways.plans import RecoursePlans
-    from leastways.report import Totals
-    from leastways.report.totals import Judged
+    from leastways.report import SimulatedTotals, Totals
     from leastways.schema import Schema
 
 COSTS = 500  # cost functions drawn for each person
@@ -113,11 +112,11 @@ class DemoRun:
         return Totals.of(self.plans)
 
     @property
-    def judged(self) -> Judged:
+    def judged(self) -> SimulatedTotals:
         """The figures by simulated people."""
-        from leastways.report.totals import Judged
+        from leastways.report import SimulatedTotals
 
-        return Judged.of(self.plans, self.truth)
+        return SimulatedTotals.of(self.plans, self.truth)
 
     @property
     def examples(self) -> list[Any]:

@@ -436,7 +436,7 @@ class BatchOptions:
     def check_groups(self, train: pd.DataFrame, schema: Schema) -> None:
         """Raise, before any work, where people cannot be grouped so."""
         if self.audit_by:
-            from leastways.audit.groups import groupings_of
+            from leastways.audit import groupings_of
 
             groupings_of(train[[feature.name for feature in schema.features]], schema, self.audit_by)
 

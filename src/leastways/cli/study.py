@@ -11,8 +11,7 @@ from leastways.cli.console import EXIT_CODES, SOME_FAILED, JsonFlag, errors_show
 
 if TYPE_CHECKING:
     from leastways.plans import RecoursePlans
-    from leastways.study import Collected, Study, StudyResult
-    from leastways.study.people import Profiles
+    from leastways.study import Collected, Profiles, Study, StudyResult
 
 study_app = typer.Typer(no_args_is_help=True)
 _StudyFolder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `study create` made.")]
@@ -174,7 +173,7 @@ def _profiles(
         return None
     from leastways.evaluation import simulate_people
     from leastways.schema import read_training
-    from leastways.study.people import comparable_people
+    from leastways.study import comparable_people
 
     schema = plans[0].schema
     labels = comparable_people(*plans).people
@@ -213,7 +212,7 @@ def _show_study(study: Study, as_json: bool) -> None:
 def _show_collected(collected: Collected, paths: tuple[Path, ...], as_json: bool) -> None:
     from rich.text import Text
 
-    from leastways.study.show import MAX_PROBLEMS, problems_table
+    from leastways.study import MAX_PROBLEMS, problems_table
 
     counts = {str(kind): int(n) for kind, n in collected.problems["problem"].value_counts(sort=False).items()}
     if as_json:
@@ -240,9 +239,9 @@ def _show_collected(collected: Collected, paths: tuple[Path, ...], as_json: bool
 
 
 def _write_result(result: StudyResult, folder: Path) -> list[Path]:
+    from leastways.io import write_text
     from leastways.report import can_draw
-    from leastways.study.folder import write_text
-    from leastways.study.show import save_plot, to_markdown
+    from leastways.study import save_plot, to_markdown
 
     page = folder / "result.md"
     write_text(page, to_markdown(result))
@@ -255,7 +254,7 @@ def _write_result(result: StudyResult, folder: Path) -> list[Path]:
 def _show_result(result: StudyResult, paths: list[Path], as_json: bool) -> None:
     from rich.text import Text
 
-    from leastways.study.show import remarks, result_tables, verdict
+    from leastways.study import remarks, result_tables, verdict
 
     if as_json:
         answer: dict[str, Any] = {"verdict": verdict(result), **result.to_dict(), "files": [str(p) for p in paths]}

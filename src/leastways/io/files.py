@@ -72,6 +72,12 @@ class OutputFile:
             content(draft)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with draft_of(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="")
+
+
 def check_folder(folder: Path, what: str) -> None:
     """Raise, before any work, where `what` ("a report") cannot be written to a folder; it need not exist yet."""
     if folder.exists() and not folder.is_dir():

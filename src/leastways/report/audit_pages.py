@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 
 from leastways._extras import require
-from leastways.audit import Audit
-from leastways.audit.comparison import HIGHER, LOWER, REFERENCE, SAME, TOO_FEW
-from leastways.audit.measures import MEASURES
-from leastways.audit.wording import (
+from leastways.audit import (
+    HIGHER,
+    LOWER,
+    MEASURES,
+    REFERENCE,
+    SAME,
+    TOO_FEW,
+    Audit,
     basis,
     findings,
     lead,

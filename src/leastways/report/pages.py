@@ -14,7 +14,7 @@ from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlan
 from leastways.plans.wording import change_values, miss_headline, value_text
 from leastways.report.plots import can_draw, draw_all
 from leastways.report.rendering import render
-from leastways.report.totals import COST_MEANING, Judged, Totals, percent
+from leastways.report.totals import COST_MEANING, SimulatedTotals, Totals, percent
 from leastways.schema import Schema
 
 MAX_REJECTED = 50  # rows listed as unusable
@@ -65,11 +65,11 @@ def write_report(
 
 def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth: SimulatedPeople | None = None) -> str:
     """Return the text of the report."""
-    judged = None if truth is None else Judged.of(plans, truth)
+    judged = None if truth is None else SimulatedTotals.of(plans, truth)
     totals = Totals.of(plans)
     tables = [("All people", totals.rows())]
     if judged is not None:
-        tables.append(("Judged by simulated people, whose costs the search did not see", judged.rows()))
+        tables.append(("SimulatedTotals by simulated people, whose costs the search did not see", judged.rows()))
     kinds = _kinds(plans)
     usable = [label for labels in kinds.values() for label in labels]
     rejected = plans.summary.index[plans.summary["status"] == "invalid_input"]
@@ -90,7 +90,7 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
     )
 
 
-def _figures(totals: Totals, judged: Judged | None) -> list[tuple[str, str]]:
+def _figures(totals: Totals, judged: SimulatedTotals | None) -> list[tuple[str, str]]:
     """Return the figures a reader looks for first, each with what it counts."""
     figures = [
         (f"{totals.with_options} of {totals.in_need}", "refused people have at least one option"),

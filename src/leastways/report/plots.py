@@ -18,9 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.audit import Audit
-from leastways.audit.groups import CROSS
-from leastways.audit.wording import measure_name
+from leastways.audit import CROSS, Audit, measure_name
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import NOT_SEARCHED, RecoursePlans
 from leastways.report.rendering import render

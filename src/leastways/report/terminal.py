@@ -18,7 +18,7 @@ from rich.text import Text
 from leastways._messages import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
 from leastways.plans.wording import change_values, miss_headline
-from leastways.report.totals import Judged, Totals, percent
+from leastways.report.totals import SimulatedTotals, Totals, percent
 from leastways.schema import Feature, Schema
 
 _HARDLY = 0.005  # a share that is printed as 0 %
@@ -85,7 +85,7 @@ def _closing(plan: RecoursePlan, shown: int) -> str:
     )
 
 
-def summary_table(totals: Totals, judged: Judged | None = None) -> Table:
+def summary_table(totals: Totals, judged: SimulatedTotals | None = None) -> Table:
     """Show the figures over all people, and below them what simulated people say."""
     table = Table(title="All people", title_justify="left", title_style="bold", box=box.SIMPLE, show_header=False)
     table.add_column("What")

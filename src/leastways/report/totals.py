@@ -64,7 +64,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Judged:
+class SimulatedTotals:
     """The same plans, judged by simulated people whose hidden costs no search saw."""
 
     people: int
@@ -73,7 +73,7 @@ class Judged:
     cost: float  # PAC: mean cost of their cheapest option
 
     @classmethod
-    def of(cls, plans: RecoursePlans, truth: SimulatedPeople) -> Judged:
+    def of(cls, plans: RecoursePlans, truth: SimulatedPeople) -> SimulatedTotals:
         """Ask the simulated people; nobody in need, nothing to judge."""
         if plans.summary["status"].isin(NOT_SEARCHED).all():
             return cls(0, float("nan"), float("nan"), float("nan"))

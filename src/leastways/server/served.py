@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, func, select
 
 from leastways._messages import nearest
-from leastways.audit import Audit, audit_plans
-from leastways.audit.groups import group_text, group_texts
+from leastways.audit import Audit, audit_plans, group_text, group_texts
 from leastways.errors import FieldError, InputRefused, NotFound, SettingError
 from leastways.plans import FIGURES, NOT_SEARCHED, RecoursePlan, RecoursePlans, no_failed_rows
 from leastways.schema import Schema

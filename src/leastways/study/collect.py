@@ -12,8 +12,8 @@ import pandas as pd
 
 from leastways._messages import listed, nearest
 from leastways.errors import DataError, SettingError
-from leastways.io import json_of
-from leastways.study.folder import ANSWERS, NO_PREFERENCE, Study, write_text
+from leastways.io import json_of, write_text
+from leastways.study.folder import ANSWERS, NO_PREFERENCE, Study
 from leastways.study.form import ANSWERS_FORMAT, ANSWERS_VERSION
 
 Kind = Literal[

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways.errors import DataError, SettingError
-from leastways.io import draft_of, read_json
+from leastways.io import read_json, write_text
 
 MANIFEST, KEY, FORMS, ANSWERS = "study.json", "key.json", "forms", "answers"
 NO_PREFERENCE = "no preference"  # an answer, beside the names of the methods
@@ -143,12 +143,6 @@ def refuse_another_study(folder: Path, study_id: str) -> None:
         raise SettingError(
             f"the folder {str(folder)!r} holds another study ({held}), whose answers would be lost; choose a new one."
         )
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with draft_of(path) as draft:
-        draft.write_text(text, encoding="utf-8", newline="")
 
 
 def _as_text(data: Mapping[str, Any]) -> str:

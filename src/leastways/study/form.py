@@ -11,7 +11,7 @@ from typing import Any
 from leastways.costs import Preferences
 from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
 from leastways.plans.wording import value_text
-from leastways.report.rendering import render
+from leastways.report import render
 from leastways.schema import Schema
 from leastways.study.people import Wish, wishes_of
 

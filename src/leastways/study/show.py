@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leastways._extras import require
-from leastways.report.plots import INK, ONE, STYLE, TWO, folded
+from leastways.report import INK, ONE, STYLE, TWO, folded
 from leastways.study.analyse import Difference, Share, StudyResult
 from leastways.study.collect import Collected
 from leastways.study.folder import NO_PREFERENCE

@@ -20,7 +20,7 @@ from sqlalchemy import func, select
 from starlette.datastructures import QueryParams
 
 from leastways._messages import plain
-from leastways.audit.groups import NOT_STATED, group_text, value_groups
+from leastways.audit import NOT_STATED, group_text, value_groups
 from leastways.errors import LeastwaysError, NotFound
 from leastways.report import audit_body, audit_html, audit_style
 from leastways.schema import Feature
