@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import leastways as lw
-from leastways.audit import Audit, audit_plans
-from leastways.audit import comparison as curves
+from leastways.audit import Audit, audit_plans, comparison
 from leastways.audit.comparison import Chance, Member, with_verdicts
 from leastways.audit.measures import MEASURES
 from leastways.audit.statistics import holm, interval
@@ -23,7 +22,7 @@ from leastways.audit.wording import findings
 from leastways.errors import DataError, SettingError
 from leastways.evaluation import disparate_impact_ratio, fraction_satisfied
 from leastways.plans import RecoursePlans
-from tests.audit.made import drawn, oracle, plans, row, some, truth
+from tests.support.audited_plans import drawn, oracle, plans, row, some, truth
 
 QUICK: dict[str, Any] = {"bootstraps": 60, "permutations": 60}
 SIX = ["female", "female", "female", "male", "male", "male"]
@@ -40,7 +39,7 @@ def whole() -> Audit:
     return audit(made, ["sex", "age:35"], truth=truths, oracle=best)
 
 
-def test_people_who_need_nothing_are_counted_apart() -> None:
+def test_accepted_and_unusable_people_are_counted_apart() -> None:
     status = ["found", "none_exists", "already_positive", "found", "invalid_input", "partial"]
     made = plans(SIX, [1, 0, 1, 1, 1, 0.5], options=[2, 0, 0, 1, 0, 1], status=status)
     found = audit(made, "sex", min_group=1)
@@ -69,7 +68,7 @@ def test_people_who_need_nothing_are_counted_apart() -> None:
     assert any("cut short for 1 people" in text for text in found.warnings)
 
 
-def test_hidden_costs_by_hand() -> None:
+def test_figures_by_hidden_costs_match_a_hand_count() -> None:
     made = plans(SIX, [0.9] * 6)
     first, second = truth([0.2, 1.0, np.inf, 0.4, 0.6, 3]), truth([0.4, np.inf, np.inf, 0.4, 0.2, np.inf])
     found = audit(made, "sex", truth=[first, second], reference={"sex": "female"}, k=0.5)
@@ -86,7 +85,7 @@ def test_hidden_costs_by_hand() -> None:
     assert row(found.ratios, "sex", "female", "coverage")["note"] == "reference"
 
 
-def test_the_same_as_the_metrics_on_real_plans() -> None:
+def test_figures_equal_those_of_evaluation() -> None:
     credit = lw.datasets.load_credit(n=400)
     schema, model = credit.schema(), credit.model
     people = credit.people
@@ -118,10 +117,10 @@ def test_the_same_as_the_metrics_on_real_plans() -> None:
     assert "sex" not in found.changes.index.get_level_values("feature")
 
 
-def test_the_curve_of_very_many_people_is_that_of_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_normal_band_of_many_people_equals_the_resampled_band(monkeypatch: pytest.MonkeyPatch) -> None:
     made, truths = drawn(women=150, men=150)
     slow = audit(made, "sex", truth=truths, bootstraps=500)
-    monkeypatch.setattr(curves, "LARGE", 100)
+    monkeypatch.setattr(comparison, "LARGE", 100)
     quick = audit(made, "sex", truth=truths, bootstraps=500)
     assert quick.curves["satisfied"].to_numpy() == pytest.approx(slow.curves["satisfied"].to_numpy())
     for end in ("low", "high"):
@@ -130,10 +129,10 @@ def test_the_curve_of_very_many_people_is_that_of_resamples(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("people", [40, 6000])
-def test_a_curve_that_all_or_none_have_reached_has_a_band(people: int) -> None:
+def test_curve_at_zero_or_one_has_a_band(people: int) -> None:
     """As the same share has in the tables; but that nobody is below 0 is sure."""
     grid = np.array([0.0, 0.2, 0.4, 1.0])
-    value, low, high = curves._with_interval(np.full((1, people), 0.3), grid, Chance(2000, 1, 1, 0), "all")
+    value, low, high = comparison._with_interval(np.full((1, people), 0.3), grid, Chance(2000, 1, 1, 0), "all")
     assert value.tolist() == [0.0, 0.0, 1.0, 1.0]
     for share, ends in ((value[1], (low[1], high[1])), (value[2], (low[2], high[2]))):
         figures = np.stack([np.full(people, share), np.ones(people)], axis=1)
@@ -142,16 +141,16 @@ def test_a_curve_that_all_or_none_have_reached_has_a_band(people: int) -> None:
     assert (low[0], high[0]) == (0.0, 0.0)
 
 
-def test_a_curve_that_nearly_all_have_reached_has_the_band_of_the_tables() -> None:
+def test_curve_near_one_has_the_interval_of_the_tables() -> None:
     costs = np.array([[0.3] * 29 + [np.inf]])
-    _, low, high = curves._with_interval(costs, np.array([0.0, 0.4]), Chance(2000, 1, 1, 0), "nearly")
+    _, low, high = comparison._with_interval(costs, np.array([0.0, 0.4]), Chance(2000, 1, 1, 0), "nearly")
     assert (low[1], high[1]) == pytest.approx(stats.beta.interval(0.95, 29.5, 1.5), abs=0.02)
 
 
 def test_the_ends_of_a_curve_never_fall() -> None:
     """Also where nearly all are below a cost, and then all."""
     costs = np.linspace(0.2, 1.0, 100)[:, None] + np.zeros((100, 8))
-    value, low, high = curves._with_interval(costs, np.linspace(0.0, 1.18, 60), Chance(500, 1, 1, 0), "ends")
+    value, low, high = comparison._with_interval(costs, np.linspace(0.0, 1.18, 60), Chance(500, 1, 1, 0), "ends")
     assert value[-1] == 1.0
     for ends in (low, high):
         assert (np.diff(ends) >= 0).all()
@@ -163,14 +162,16 @@ def test_the_ends_of_a_curve_of_very_many_people_never_fall() -> None:
     """Where one cost function of one person is below a cost, of 20 of 6,000: no more is known than where none is."""
     costs = np.full((20, 6000), 1.1)
     costs[0, 0], costs[1, 1] = 0.5, np.inf
-    value, low, high = curves._with_interval(costs, np.array([0.0, 0.4, 0.6, 1.0, 1.2]), Chance(10, 1, 1, 0), "many")
+    value, low, high = comparison._with_interval(
+        costs, np.array([0.0, 0.4, 0.6, 1.0, 1.2]), Chance(10, 1, 1, 0), "many"
+    )
     assert value == pytest.approx([0, 0, 1 / 120_000, 1 / 120_000, 1 - 1 / 120_000])
     assert high[1] == high[2] == high[3] > 1e-4
     assert low[3] == 0.0
     assert (np.diff(low) >= 0).all()
 
 
-def test_a_large_k_does_not_make_an_endless_curve() -> None:
+def test_large_k_widens_the_steps_of_the_curve() -> None:
     found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 6), k=1e6)
     line = found.curves[found.curves.index.get_level_values("group") == "male"]
     assert len(line) <= 501
@@ -178,14 +179,14 @@ def test_a_large_k_does_not_make_an_endless_curve() -> None:
     assert row(found.by_group, "sex", "male")["satisfied"] == 1.0
 
 
-def test_changes_by_hand() -> None:
+def test_change_shares_match_a_hand_count() -> None:
     found = audit(plans(SIX, [1] * 6, options=[1, 2, 0, 1, 1, 2]), "sex")
     assert some(found.changes, ("sex", "female", "age"), ["people", "options"]) == [1.0, 1.0]
     assert some(found.changes, ("sex", "female", "pay"), ["people", "options"]) == [1 / 2, 1 / 3]
     assert some(found.changes, ("sex", "male", "pay"), ["people", "options"]) == [1 / 3, 1 / 4]
 
 
-def test_a_difference_and_none(whole: Audit) -> None:
+def test_a_true_difference_is_found_and_no_other(whole: Audit) -> None:
     made, truths = drawn(women=200, men=220)
     found = audit(made, "sex", truth=truths, permutations=500, bootstraps=500)
     line = row(found.ratios, "sex", "female", "coverage")
@@ -216,7 +217,7 @@ def test_p_values_are_adjusted_for_all_groups_of_all_groupings() -> None:
     assert not told["note"].str.contains("lower|higher").any()
 
 
-def test_equal_groups_are_resampled_apart() -> None:
+def test_groups_have_independent_resamples() -> None:
     """The same figures in both groups: each is drawn by itself, or their ratio would seem certain."""
     found = audit(plans(["female", "male"] * 40, np.repeat(np.linspace(0.1, 1, 40), 2)), "sex", bootstraps=400)
     line = row(found.ratios, "sex", "male", "coverage")
@@ -224,7 +225,7 @@ def test_equal_groups_are_resampled_apart() -> None:
     assert line["high"] - line["low"] > 0.2
 
 
-def test_a_curve_counts_what_costs_less_than_k() -> None:
+def test_curve_counts_costs_strictly_below_k() -> None:
     found = audit(plans(SIX, [1] * 6), "sex", truth=truth([0.5] * 3 + [1.0] * 3))
     for group, cost in (("female", 0.5), ("male", 1.0)):
         line = found.curves[found.curves.index.get_level_values("group") == group]
@@ -233,7 +234,7 @@ def test_a_curve_counts_what_costs_less_than_k() -> None:
 
 
 @pytest.mark.parametrize(("least", "tested"), [(40, True), (41, False)])
-def test_a_group_of_just_enough_people_is_tested(least: int, tested: bool) -> None:
+def test_group_of_min_group_people_is_tested(least: int, tested: bool) -> None:
     found = audit(plans(["female", "male"] * 40, np.linspace(0.1, 1, 80)), "sex", min_group=least)
     line = row(found.ratios, "sex", "male", "coverage")
     assert (not np.isnan(line["p"])) == tested
@@ -241,7 +242,7 @@ def test_a_group_of_just_enough_people_is_tested(least: int, tested: bool) -> No
     assert any("fewer than 41" in text for text in found.warnings) != tested
 
 
-def test_people_whose_search_was_cut_short_are_counted_once() -> None:
+def test_partial_searches_are_counted_once_in_the_warning() -> None:
     status = ["partial"] * 3 + ["found"] * 77
     made = plans(["female", "male"] * 40, [1.0] * 80, age=[20, 20, 40, 40] * 20, status=status)
     found = audit(made, ["sex", "age:30"])
@@ -260,7 +261,7 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert found.to_text().count("female") == 2  # there, and among the warnings
 
 
-def test_a_small_reference_group_is_compared_with_nobody() -> None:
+def test_small_reference_group_is_not_compared() -> None:
     made = plans(["female"] * 5 + ["male"] * 40, [0.5] * 5 + [1.0] * 40)
     found = audit(made, "sex", min_group=10, reference={"sex": "female"})
     line = row(found.ratios, "sex", "male", "coverage")
@@ -268,7 +269,7 @@ def test_a_small_reference_group_is_compared_with_nobody() -> None:
     assert np.isnan([line["p"], line["p_adjusted"]]).all()
 
 
-def test_that_nothing_differs_is_said_of_what_people_are_offered() -> None:
+def test_queries_are_not_among_the_findings() -> None:
     """The rows that the search asked about may differ: the tables say so, and no sentence denies it."""
     made = plans(["female"] * 40 + ["male"] * 40, [1.0] * 80)
     made.summary["queries"] = [10 + i % 3 for i in range(40)] + [20 + i % 3 for i in range(40)]
@@ -278,7 +279,7 @@ def test_that_nothing_differs_is_said_of_what_people_are_offered() -> None:
     assert findings(found) == [f"None of 4 {text}"]
 
 
-def test_one_group_alone_is_said_to_be_alone() -> None:
+def test_single_group_is_reported_as_such() -> None:
     extra = pd.DataFrame({"same": ["z"] * 80})
     made = plans(["female"] * 40 + ["male"] * 40, np.linspace(0.1, 1, 80))
     found = audit(made, "same", groups=extra)
@@ -293,13 +294,13 @@ def test_one_group_alone_is_said_to_be_alone() -> None:
     assert not any("one group" in line for line in findings(tested))
 
 
-def test_refused_people_of_one_group_alone() -> None:
+def test_refused_people_of_a_single_group_are_reported_as_such() -> None:
     status = ["already_positive"] * 3 + ["found"] * 40
     found = audit(plans(["female"] * 3 + ["male"] * 40, [1.0] * 43, options=[0] * 3 + [1] * 40, status=status), "sex")
     assert findings(found) == ["By sex: all refused people are in one group ('male'), so there is nothing to compare."]
 
 
-def test_a_column_in_which_nobody_has_a_value_is_told_of() -> None:
+def test_column_without_values_gives_a_warning() -> None:
     made = plans(["female", "male"] * 20, np.linspace(0.1, 1, 40))
     for nothing in ([None] * 40, [np.nan] * 40):
         found = audit(made, ["sex", "origin"], groups=pd.DataFrame({"origin": nothing}))
@@ -317,14 +318,14 @@ def test_groups_that_are_too_small_share_a_line() -> None:
     assert lines[0].count(",") == 4
 
 
-def test_a_group_with_nobody_refused_is_in_that_line_too() -> None:
+def test_group_without_refused_people_is_listed_with_the_small_ones() -> None:
     status = ["already_positive"] * 5 + ["found"] * 40
     text = audit(plans(["female"] * 5 + ["male"] * 40, [1.0] * 45, status=status), "sex", min_group=10).to_text()
     assert "  - too few people to compare: female." in text
     assert "undefined" not in text
 
 
-def test_a_cost_of_few_people_is_not_tested_however_many_were_refused() -> None:
+def test_cost_of_few_people_is_not_tested() -> None:
     """Fifty women were refused, and two of them have an option: what it costs says nothing about women."""
     served = [0.0] * 48 + [1.0] * 2 + [1.0] * 60
     made = plans(["female"] * 50 + ["male"] * 60, served, emc=[np.nan] * 48 + [0.5, 0.51] + [0.5] * 60)
@@ -337,7 +338,7 @@ def test_a_cost_of_few_people_is_not_tested_however_many_were_refused() -> None:
     assert (coverage["people"], coverage["note"]) == (50, "lower")
 
 
-def test_too_wide_to_say() -> None:
+def test_wide_interval_gives_no_verdict() -> None:
     random = np.random.default_rng(0)
     found = audit(
         plans(["female", "male"] * 20, random.random(40)), "sex", reference={"sex": "male"}, min_group=5, bootstraps=500
@@ -346,7 +347,7 @@ def test_too_wide_to_say() -> None:
     assert any(t.startswith("By sex: too few people") and "coverage of female" in t for t in found.warnings)
 
 
-def test_nobody_served_in_the_reference_group() -> None:
+def test_reference_value_of_zero_leaves_the_ratio_undefined() -> None:
     found = audit(plans(["female"] * 20 + ["male"] * 25, [1.0] * 20 + [0.0] * 25), "sex", min_group=5)
     line = row(found.ratios, "sex", "female", "coverage")
     assert np.isnan(line["ratio"])
@@ -355,7 +356,7 @@ def test_nobody_served_in_the_reference_group() -> None:
     assert Audit.from_json(found.to_json()) == found
 
 
-def test_without_truth_it_says_what_is_missing() -> None:
+def test_missing_truth_is_stated_in_the_warnings() -> None:
     made, _ = drawn()
     found = audit(made, "sex", k=0.5)
     assert found.curves.empty
@@ -366,7 +367,7 @@ def test_without_truth_it_says_what_is_missing() -> None:
     assert not np.isnan(audit(made, "sex").by_group["satisfied"]).any()
 
 
-def test_too_few_permutations_for_so_many_comparisons() -> None:
+def test_too_few_permutations_give_a_warning() -> None:
     made, truths = drawn()
     assert any(
         "permutations or more" in text for text in audit(made, ["sex", "age"], truth=truths, min_group=5).warnings
@@ -376,7 +377,7 @@ def test_too_few_permutations_for_so_many_comparisons() -> None:
 
 @settings(max_examples=8)
 @given(order=st.permutations(range(30)), seed=st.integers(0, 5))
-def test_neither_order_nor_labels_matter(order: list[int], seed: int) -> None:
+def test_order_and_labels_of_people_do_not_matter(order: list[int], seed: int) -> None:
     made, truths = drawn(seed, women=12, men=18)
     first = audit(made, ["sex", "age:40"], truth=truths, min_group=3, random_state=seed)
     label = [f"p{n}" for n in range(30)]
@@ -419,7 +420,7 @@ def test_the_same_seed_gives_the_same_audit(whole: Audit) -> None:
     assert other.by_group["coverage"].equals(whole.by_group["coverage"])
 
 
-def test_json_brings_back_the_same(whole: Audit, tmp_path: Path) -> None:
+def test_json_round_trip_is_equal(whole: Audit, tmp_path: Path) -> None:
     text = whole.to_json(tmp_path / "a.json")
     assert Audit.from_json(text) == whole
     assert Audit.from_json(tmp_path / "a.json") == whole
@@ -432,14 +433,14 @@ def test_json_brings_back_the_same(whole: Audit, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["{}", "{", '{"format": "leastways audit", "version": 9}', '{"format": "leastways audit", "version": 1}']
 )
-def test_what_is_no_audit(text: str, tmp_path: Path) -> None:
+def test_other_json_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the text"):
         Audit.from_json(text)
     with pytest.raises(DataError, match="no file"):
         Audit.from_json(tmp_path / "none.json")
 
 
-def test_frames_are_as_promised(whole: Audit) -> None:
+def test_frames_have_the_documented_columns_and_dtypes(whole: Audit) -> None:
     assert list(whole.by_group.index.names) == ["grouping", "group"]
     assert list(whole.ratios.index.names) == ["grouping", "group", "metric"]
     assert {"ratio", "low", "high", "p", "p_adjusted", "note"} <= set(whole.ratios.columns)
@@ -466,7 +467,7 @@ def test_frames_are_as_promised(whole: Audit) -> None:
         ({"truth": ["x"]}, "truth must be what simulate_people returns"),
     ],
 )
-def test_bad_settings(changes: dict[str, Any], words: str) -> None:
+def test_invalid_settings_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         audit(plans(SIX, [1] * 6), "sex", **changes)
 
@@ -479,7 +480,7 @@ def test_a_group_of_any_name_can_be_read_from_the_table_of_the_unserved() -> Non
     assert list(table) == ["person", "person (group)", "status (group)", "reason (group)", "status", "reason"]
 
 
-def test_bad_plans() -> None:
+def test_invalid_plans_are_refused() -> None:
     wrong: Any = {"plans": 1}
     with pytest.raises(SettingError, match="must be RecoursePlans"):
         audit(wrong, "sex")
@@ -487,7 +488,7 @@ def test_bad_plans() -> None:
         audit(plans(SIX, [1] * 6, options=[0] * 6, status=["already_positive"] * 6), "sex")
 
 
-def test_other_people_than_the_simulated_ones() -> None:
+def test_people_unknown_to_the_truth_are_refused() -> None:
     credit = lw.datasets.load_credit(n=200)
     hidden = lw.simulate_people(credit.people.head(3), credit.schema(), credit.train)
     with pytest.raises(DataError, match="different schemas"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leastways.audit.groups import NOT_STATED, Grouping, groupings_of, references_of, value_groups
 from leastways.errors import DataError, SettingError
-from tests.audit.made import SCHEMA
+from tests.support.audited_plans import SCHEMA
 
 PEOPLE = pd.DataFrame(
     {
@@ -44,14 +44,14 @@ def sorted_into(grouping: Grouping) -> list[str]:
     return [grouping.groups[code] for code in grouping.codes]
 
 
-def test_by_a_category_in_the_order_of_the_schema() -> None:
+def test_categories_keep_the_order_of_the_schema() -> None:
     found = one("sex")
     assert found.name == "sex"
     assert found.groups == ("female", "male")
     assert sorted_into(found) == ["male", "female", "male", "male"]
 
 
-def test_bins_take_their_lower_bound() -> None:
+def test_bin_includes_its_lower_bound() -> None:
     found = one("age:25,60")
     assert found.groups == ("below 25", "25 to below 60", "60 and above")
     assert sorted_into(found) == ["below 25", "25 to below 60", "25 to below 60", "60 and above"]
@@ -74,7 +74,7 @@ def test_six_numbers_are_still_few() -> None:
         assert (found.groups == groups) == (n == 6)
 
 
-def test_where_nearly_everybody_has_the_least_number_the_others_are_a_group() -> None:
+def test_most_at_the_minimum_gives_two_bins() -> None:
     """Most people have no capital gain: the quartiles are all 0."""
     gains = pd.DataFrame({"gain": [0] * 92 + list(range(100, 900, 100))})
     (found,) = groupings_of(gains, SCHEMA, "gain")
@@ -89,7 +89,7 @@ def test_bounds_are_written_in_full() -> None:
     assert len(set(groupings_of(close, SCHEMA, "x")[0].groups)) == 4
 
 
-def test_large_bounds_are_written_in_one_manner() -> None:
+def test_large_bounds_share_one_format() -> None:
     wide = pd.DataFrame({"pay": np.linspace(900_000.25, 1_100_000.75, 100)})
     lower, middle, upper, top = groupings_of(wide, SCHEMA, "pay")[0].groups
     assert lower == "below 950,505"
@@ -109,14 +109,14 @@ def test_large_bounds_are_written_in_one_manner() -> None:
         ([2e15, 2e15 + 1], ["2e+15", "2.000000000000001e+15"]),
     ],
 )
-def test_bounds_are_as_long_as_tells_them_apart(bounds: list[float], texts: list[str]) -> None:
+def test_bounds_have_enough_digits_to_differ(bounds: list[float], texts: list[str]) -> None:
     people = pd.DataFrame({"x": [bounds[0] - 1, *bounds]})
     (found,) = groupings_of(people, SCHEMA, f"x:{','.join(map(repr, bounds))}")
     assert [name.split()[0] for name in found.groups[1:]] == texts
     assert found.groups[0] == f"below {texts[0]}"
 
 
-def test_what_reads_alike_is_one_group_and_nothing_else_is() -> None:
+def test_values_with_equal_text_are_one_group() -> None:
     mixed = [True, 1, "1", 1.0, np.int64(1), False, 0, "True", 1.5, "1.5", None]
     (found,) = groupings_of(pd.DataFrame({"x": pd.Series(mixed, dtype=object)}), SCHEMA, "x")
     assert sorted_into(found) == ["True", "1", "1", "1", "1", "False", "0", "True", "1.5", "1.5", NOT_STATED]
@@ -125,14 +125,14 @@ def test_what_reads_alike_is_one_group_and_nothing_else_is() -> None:
     assert references_of([found], np.ones(11, np.bool_), {"x": True}) == [4]
 
 
-def test_a_row_that_could_not_be_used_may_hold_anything() -> None:
+def test_unusable_rows_may_hold_any_value() -> None:
     odd = pd.DataFrame({"sex": pd.Series(["male", ["male", "female"], None, "male"], dtype=object)})
     (found,) = groupings_of(odd, SCHEMA, "sex")
     assert sorted_into(found) == ["male", "['male', 'female']", NOT_STATED, "male"]
 
 
 @given(st.lists(st.one_of(st.none(), st.sampled_from([0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=1, max_size=60))
-def test_every_number_has_one_bin_and_bins_do_not_overlap(values: list[float | None]) -> None:
+def test_bins_partition_the_numbers(values: list[float | None]) -> None:
     column = np.array([np.nan if v is None else v for v in values])
     (found,) = groupings_of(pd.DataFrame({"x": column}), SCHEMA, "x")
     assert len(found.codes) == len(values)
@@ -145,7 +145,7 @@ def test_every_number_has_one_bin_and_bins_do_not_overlap(values: list[float | N
         assert all(a.max() <= b.min() for a, b in pairwise(known))
 
 
-def test_attributes_kept_apart() -> None:
+def test_groups_may_come_from_a_separate_table() -> None:
     origin = one("origin", EXTRA)
     assert origin.groups == ("north", "south", NOT_STATED)
     assert sorted_into(origin) == ["north", NOT_STATED, "south", "north"]
@@ -157,7 +157,7 @@ def test_attributes_kept_apart() -> None:
     assert sorted_into(one("origin", shuffled)) == sorted_into(origin)
 
 
-def test_intersections() -> None:
+def test_intersections_are_the_combinations_that_occur() -> None:
     found = groupings_of(PEOPLE, SCHEMA, ["sex", "age:30"])
     assert [g.name for g in found] == ["sex", "age", "sex × age"]
     assert found[2].groups == ("female × below 30", "male × below 30", "male × 30 and above")
@@ -166,7 +166,7 @@ def test_intersections() -> None:
     assert [g.name for g in three] == ["sex", "age", "pay", "sex × age", "sex × pay", "age × pay", "sex × age × pay"]
 
 
-def test_the_reference_is_named_or_the_largest_group() -> None:
+def test_reference_is_the_named_or_the_largest_group() -> None:
     found = groupings_of(PEOPLE, SCHEMA, ["sex", "age:30"])
     everybody = np.ones(4, np.bool_)
     assert references_of(found, everybody, None) == [1, 0, 2]
@@ -193,12 +193,12 @@ def test_the_reference_is_named_or_the_largest_group() -> None:
         ("age:30,30", "rising numbers"),
     ],
 )
-def test_what_people_cannot_be_grouped_by(by: Any, words: str) -> None:
+def test_invalid_columns_are_refused(by: Any, words: str) -> None:
     with pytest.raises(SettingError, match=words):
         groupings_of(PEOPLE, SCHEMA, by)
 
 
-def test_too_many_groups() -> None:
+def test_too_many_groups_are_refused() -> None:
     many = pd.DataFrame({"name": [f"n{i}" for i in range(60)]})
     with pytest.raises(SettingError, match="'name' has 60 different values, more than 50"):
         groupings_of(many, SCHEMA, "name")
@@ -207,7 +207,7 @@ def test_too_many_groups() -> None:
         groupings_of(many.iloc[:51], SCHEMA, "name")
 
 
-def test_bad_tables_of_groups() -> None:
+def test_invalid_group_tables_are_refused() -> None:
     with pytest.raises(DataError, match="lacks 'a'"):
         groupings_of(PEOPLE, SCHEMA, "origin", EXTRA.iloc[1:])
     with pytest.raises(DataError, match="twice or more: 'b'"):
@@ -224,12 +224,12 @@ def test_bad_tables_of_groups() -> None:
         ({"sex": "mal"}, "'sex' has no group 'mal'; it has: 'female', 'male'.*Did you mean 'male'"),
     ],
 )
-def test_bad_references(reference: dict[str, str], words: str) -> None:
+def test_invalid_references_are_refused(reference: dict[str, str], words: str) -> None:
     with pytest.raises(SettingError, match=words):
         references_of(groupings_of(PEOPLE, SCHEMA, "sex"), np.ones(4, np.bool_), reference)
 
 
-def test_a_reference_is_a_mapping() -> None:
+def test_reference_must_be_a_mapping() -> None:
     wrong: Any = "male"
     with pytest.raises(SettingError, match=r"must map a column to a group.*not 'male'"):
         references_of(groupings_of(PEOPLE, SCHEMA, "sex"), np.ones(4, np.bool_), wrong)

@@ -10,7 +10,7 @@ import pytest
 import leastways as lw
 from leastways.study import Study
 from tests.cli.bank import document, run
-from tests.study import crowd
+from tests.support import study_answers
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +18,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Plans of two methods, and the training table."""
     place = tmp_path_factory.mktemp("plans")
     for method in ("guided", "random"):
-        crowd.plans(method).to_json(place / f"{method}.json")
-    crowd.credit()[0].train.to_csv(place / "train.csv", index=False)
+        study_answers.plans(method).to_json(place / f"{method}.json")
+    study_answers.credit()[0].train.to_csv(place / "train.csv", index=False)
     return place
 
 
@@ -30,8 +30,8 @@ def create(folder: Path, out: Path, *more: object) -> Study:
 
 
 def answer(study: Study, place: Path) -> Path:
-    offered = {method: crowd.plans(method) for method in ("guided", "random")}
-    return crowd.answered(study, offered, place)
+    offered = {method: study_answers.plans(method) for method in ("guided", "random")}
+    return study_answers.answered(study, offered, place)
 
 
 def test_the_whole_way(folder: Path, tmp_path: Path) -> None:
@@ -71,13 +71,13 @@ def test_what_is_made_as_json(folder: Path, tmp_path: Path) -> None:
 
 
 def test_profiles_from_a_file(folder: Path, tmp_path: Path) -> None:
-    label = crowd.plans().summary.index[0]
+    label = study_answers.plans().summary.index[0]
     file = tmp_path / "profiles.json"
     said = {"scores": {"savings": 0.6, "job": 0.4}, "ranges": {"savings": {"max": 20000}, "job": ["office"]}}
     file.write_text(json.dumps({str(label): said, "somebody else": said}))
     study = create(folder, tmp_path / "study", "--profiles", file)
     assert list(study.people.values()) == [label]
-    assert study.left_out == {"no profile is known": crowd.N_PEOPLE - 1}
+    assert study.left_out == {"no profile is known": study_answers.N_PEOPLE - 1}
     page = study.form("annotator-1").read_text()
     assert "at most 20,000 €" in page
     assert "only office" in page
@@ -167,8 +167,8 @@ def test_a_table_edited_by_hand(folder: Path, tmp_path: Path, old: str, new: str
 
 
 def test_plans_of_others(folder: Path, tmp_path: Path) -> None:
-    other = crowd.plans().schema.update(savings={"unit": "EUR"})
-    held = crowd.plans()
+    other = study_answers.plans().schema.update(savings={"unit": "EUR"})
+    held = study_answers.plans()
     plans = lw.RecoursePlans(other, held.people, held.summary, held.options, held.failed_rows, held.settings)
     plans.to_json(tmp_path / "other.json")
     result = run("study", "create", folder / "guided.json", tmp_path / "other.json", "--out", tmp_path / "s")

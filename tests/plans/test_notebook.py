@@ -9,9 +9,9 @@ import pandas as pd
 
 from leastways.plans import CERTIFICATE, Change, NearestMiss
 from tests.plans.made import plans
-from tests.report.made_up import JOB, NASTY
-from tests.report.made_up import plans as nasty_plans
-from tests.report.test_html import Page
+from tests.support.html_page import Page
+from tests.support.plans_with_markup import JOB, NASTY
+from tests.support.plans_with_markup import plans as nasty_plans
 
 
 def test_one_person() -> None:

@@ -12,12 +12,12 @@ import pytest
 from leastways.errors import MissingExtraError
 from leastways.report import can_draw
 from leastways.report.plots import chances, changed_features, costs, draw_all, served
-from tests.report.made_up import NASTY, nobody, plans, truth
+from tests.support.plans_with_markup import NASTY, nobody, plans, truth
 
 pytest.importorskip("matplotlib")
 
 
-def test_served_people_best_first() -> None:
+def test_served_people_are_sorted_best_first() -> None:
     (axes,) = served(plans()).figure.axes
     covered, cheap = (line.get_ydata() for line in axes.lines)
     assert (np.diff(covered) <= 0).all()
@@ -25,7 +25,7 @@ def test_served_people_best_first() -> None:
     assert covered.max() == pytest.approx(100 * plans().summary["covered"].max())
 
 
-def test_costs_are_shares_of_people_that_rise() -> None:
+def test_cost_lines_are_cumulative_shares() -> None:
     (axes,) = costs(plans(), truth()).figure.axes
     expected, hidden, _ = axes.lines
     for line in (expected, hidden):
@@ -55,7 +55,7 @@ def test_chances_start_below_and_end_above_the_threshold() -> None:
     assert (then >= 50).all()
 
 
-def test_chances_of_a_spread_of_people_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_people_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = chances(plans())
     n = len(whole.figure.axes[0].lines[0].get_xdata())
     assert whole.figure.axes[0].get_ylabel() == f"{n} people, by their chance now"
@@ -75,7 +75,7 @@ def test_axes_are_labelled() -> None:
         assert picture.caption
 
 
-def test_svg_for_a_page() -> None:
+def test_inline_svg_fits_into_a_page() -> None:
     ids: list[str] = []
     for picture in draw_all(plans(), truth()):
         svg = picture.svg()
@@ -92,11 +92,11 @@ def test_svg_for_a_page() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_same_plans_give_the_same_picture() -> None:
+def test_pictures_are_deterministic() -> None:
     assert [p.svg() for p in draw_all(plans())] == [p.svg() for p in draw_all(plans())]
 
 
-def test_nothing_global_is_left_behind() -> None:
+def test_matplotlib_settings_are_unchanged() -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
@@ -104,11 +104,11 @@ def test_nothing_global_is_left_behind() -> None:
     assert dict(matplotlib.rcParams) == before
 
 
-def test_nobody_with_options_gives_no_pictures() -> None:
+def test_no_options_give_no_pictures() -> None:
     assert draw_all(nobody()) == []
 
 
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_a_named_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert can_draw()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert not can_draw()

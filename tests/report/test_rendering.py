@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
@@ -57,7 +58,7 @@ def test_markup_in_python_strings_is_seen(source: str) -> None:
 
 
 def test_values_are_escaped_and_missing_ones_are_errors() -> None:
-    shown = {"view": "0 0 1 1", "name": "x", "alt": '<script> & "', "body": "</svg>", "styles": True}
+    shown: dict[str, Any] = {"view": "0 0 1 1", "name": "x", "alt": '<script> & "', "body": "</svg>", "styles": True}
     assert "&lt;script&gt; &amp; &#34;</title></svg>" in render("drawing.svg", **shown)
     with pytest.raises(UndefinedError, match="'alt' is undefined"):
         render("drawing.svg", **{name: value for name, value in shown.items() if name != "alt"})

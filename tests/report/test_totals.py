@@ -9,7 +9,7 @@ import pytest
 import leastways as lw
 from leastways.report import Totals
 from leastways.report.totals import SimulatedTotals
-from tests.report.made_up import nobody, plans, truth
+from tests.support.plans_with_markup import nobody, plans, truth
 
 
 def test_totals_follow_the_summary() -> None:
@@ -27,14 +27,14 @@ def test_totals_follow_the_summary() -> None:
     assert json.loads(json.dumps(totals.to_dict()))["people"] == 40
 
 
-def test_nobody_in_need() -> None:
+def test_totals_of_accepted_people_are_undefined() -> None:
     totals = Totals.of(nobody())
     assert totals.in_need == totals.with_options == 0
     assert totals.to_dict()["covered"] is None
     assert dict(totals.rows())["Options per person"] == "–"
 
 
-def test_simulated_people_say_what_evaluate_says() -> None:
+def test_simulated_totals_equal_evaluate() -> None:
     judged = SimulatedTotals.of(plans(), truth())
     row = lw.evaluate(plans(), truth()).iloc[0]
     assert judged.satisfied == pytest.approx(row["FS@1"] / 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from leastways.schema import AtMost, Schema
-from tests.report.test_html import Page
+from tests.support.html_page import Page
 
 
 def test_every_feature_and_rule_is_shown_as_text() -> None:

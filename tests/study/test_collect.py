@@ -12,8 +12,8 @@ from experiments.study import document
 
 from leastways.errors import SettingError
 from leastways.study import Collected, Study, collect_answers
-from tests.study.crowd import save
 from tests.study.test_create import NAMES, make
+from tests.support.study_answers import save
 
 FULL = {"prefer": "A", "reasonable_A": "yes", "reasonable_B": "no"}
 
@@ -31,7 +31,7 @@ def kinds(collected: Collected) -> list[str]:
     return [str(kind) for kind in collected.problems["problem"]]
 
 
-def test_everything_is_there(study: Study, tmp_path: Path) -> None:
+def test_complete_answers_are_unblinded(study: Study, tmp_path: Path) -> None:
     paths = [save(study, who, full(study, who), tmp_path / "in") for who in ("bob", "ann")]
     collected = collect_answers(study, paths)
     assert collected.complete
@@ -51,12 +51,12 @@ def test_everything_is_there(study: Study, tmp_path: Path) -> None:
     assert backwards.answers.equals(table)
 
 
-def test_no_preference(study: Study, tmp_path: Path) -> None:
+def test_no_preference_is_kept_as_an_answer(study: Study, tmp_path: Path) -> None:
     table = collect_answers(study, save(study, "ann", full(study, "ann", prefer="none"), tmp_path / "in")).answers
     assert set(table.loc[table["question"] == "preferred", "answer"]) == {"no preference"}
 
 
-def test_missing_people_questions_and_annotators(study: Study, tmp_path: Path) -> None:
+def test_missing_answers_are_reported(study: Study, tmp_path: Path) -> None:
     answers = full(study, "ann")
     answers[0] |= {"prefer": None}
     collected = collect_answers(study, save(study, "ann", answers[:1], tmp_path / "in"))
@@ -70,7 +70,7 @@ def test_missing_people_questions_and_annotators(study: Study, tmp_path: Path) -
     assert len(collected.answers) == 2
 
 
-def test_the_same_answers_twice(study: Study, tmp_path: Path) -> None:
+def test_repeated_answers_are_used_once(study: Study, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     save(study, "ann", full(study, "ann"), folder)
     save(study, "bob", full(study, "bob"), folder)
@@ -82,7 +82,7 @@ def test_the_same_answers_twice(study: Study, tmp_path: Path) -> None:
     assert len(collected.answers) == 12
 
 
-def test_answers_that_contradict_each_other(study: Study, tmp_path: Path) -> None:
+def test_contradicting_answers_are_not_used(study: Study, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     for who in ("ann", "bob"):
         save(study, who, full(study, who), folder)
@@ -100,7 +100,7 @@ def test_answers_that_contradict_each_other(study: Study, tmp_path: Path) -> Non
     assert collected.n_missing == 1
 
 
-def test_twice_within_one_file(study: Study, tmp_path: Path) -> None:
+def test_repetitions_within_one_file_are_reported(study: Study, tmp_path: Path) -> None:
     answers = full(study, "ann")
     collected = collect_answers(study, save(study, "ann", [*answers, answers[0] | {"prefer": "B"}], tmp_path / "in"))
     assert kinds(collected)[:2] == ["contradiction", "repeated"]
@@ -118,7 +118,7 @@ def test_twice_within_one_file(study: Study, tmp_path: Path) -> None:
         ({"answers": {}}, "unreadable file", "no list of answers"),
     ],
 )
-def test_files_that_do_not_belong_here(
+def test_foreign_files_are_reported_and_not_used(
     study: Study, tmp_path: Path, change: dict[str, Any], kind: str, detail: str
 ) -> None:
     good = save(study, "bob", full(study, "bob"), tmp_path)
@@ -133,7 +133,7 @@ def test_files_that_do_not_belong_here(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"3", b"\xff\xfe\x00", b'{"format": 1}', None])
-def test_files_that_cannot_be_read(study: Study, tmp_path: Path, content: bytes | None) -> None:
+def test_unreadable_files_are_reported(study: Study, tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "broken.json"
     if content is not None:
         path.write_bytes(content)
@@ -145,9 +145,7 @@ def test_files_that_cannot_be_read(study: Study, tmp_path: Path, content: bytes 
 @pytest.mark.parametrize(
     ("content", "detail"), [("[" * 200_000, "nested too deeply"), ('{"form": 1, "form": 2}', "key 'form' occurs twice")]
 )
-def test_a_file_that_python_would_stumble_over_leaves_the_others_alone(
-    study: Study, tmp_path: Path, content: str, detail: str
-) -> None:
+def test_malformed_json_does_not_affect_other_files(study: Study, tmp_path: Path, content: str, detail: str) -> None:
     good = save(study, "bob", full(study, "bob"), tmp_path)
     (tmp_path / "broken.json").write_text(content)
     collected = collect_answers(study, [tmp_path / "broken.json", good])
@@ -167,7 +165,7 @@ def test_a_file_that_python_would_stumble_over_leaves_the_others_alone(
         ({"item": "item-1", "reasonable_A": True}, "bad answer"),
     ],
 )
-def test_entries_that_mean_nothing(study: Study, tmp_path: Path, entry: object, kind: str) -> None:
+def test_invalid_entries_are_reported(study: Study, tmp_path: Path, entry: object, kind: str) -> None:
     path = tmp_path / "in.json"
     path.write_text(json.dumps(document(study, "ann", [*full(study, "ann"), entry])))  # type: ignore[list-item]
     collected = collect_answers(study, path)
@@ -176,7 +174,7 @@ def test_entries_that_mean_nothing(study: Study, tmp_path: Path, entry: object, 
     assert not collected.complete
 
 
-def test_an_item_of_somebody_else(tmp_path: Path) -> None:
+def test_item_of_another_annotator_is_reported(tmp_path: Path) -> None:
     study = make(tmp_path / "study", annotators=["ann", "bob"], per_item=1)
     other = study.tasks["bob"][0]
     collected = collect_answers(study, save(study, "ann", [{"item": other, **FULL}], tmp_path / "in"))
@@ -191,13 +189,13 @@ def test_tables_are_written_and_read_back(study: Study, tmp_path: Path) -> None:
     assert problems.equals(collected.problems)
 
 
-def test_files_of_one_name_are_told_apart(study: Study, tmp_path: Path) -> None:
+def test_files_with_equal_names_are_named_by_path(study: Study, tmp_path: Path) -> None:
     paths = [save(study, "ann", full(study, "ann"), tmp_path / day) for day in ("monday", "tuesday")]
     where = collect_answers(study, paths).problems["file"].iloc[0]
     assert where == f"{paths[0]}; {paths[1]}"
 
 
-def test_nothing_to_collect(study: Study) -> None:
+def test_missing_files_are_an_error(study: Study) -> None:
     with pytest.raises(SettingError, match="no files are given"):
         collect_answers(study)
     assert kinds(collect_answers(study, [])) == ["missing", "missing"]

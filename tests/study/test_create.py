@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leastways as lw
 from leastways.errors import DataError, LeastwaysError, PreferenceError, SettingError
 from leastways.study import Study, create_study
+from leastways.study.create import make_design
 from leastways.study.form import options_in_words
 from leastways.study.people import comparable_people, draw_people, wishes_of
 from tests.plans.made import OPTIONS, PEOPLE, SCHEMA, SUMMARY
@@ -33,7 +36,7 @@ def make(folder: Path, *, n: int = 2, **changes: Any) -> Study:
     return create_study(*two(options=OPTIONS.iloc[[1]].assign(option=1)), folder, **settings)
 
 
-def test_who_can_be_compared() -> None:
+def test_people_who_cannot_be_compared_are_left_out_with_a_reason() -> None:
     found = comparable_people(*two())
     assert found.people.tolist() == ["ann", "cy"]
     assert found.left_out == {"their row could not be used": 1, "the model accepts them already": 1}
@@ -47,7 +50,7 @@ def test_who_can_be_compared() -> None:
     assert found.left_out["the model accepts them already"] == 2
 
 
-def test_plans_that_do_not_belong_together() -> None:
+def test_mismatched_plans_are_refused() -> None:
     with pytest.raises(DataError, match="different schemas"):
         comparable_people(*two(schema=SCHEMA.update(debt={"unit": "EUR"})))
     with pytest.raises(DataError, match="'monthly_hours' of person 'ann' is 20 in one and 21 in the other"):
@@ -59,7 +62,7 @@ def test_plans_that_do_not_belong_together() -> None:
         comparable_people(*two(people=PEOPLE.set_axis(other), summary=SUMMARY.set_axis(other)))
 
 
-def test_what_both_miss_is_the_same() -> None:
+def test_values_missing_in_both_plans_are_equal() -> None:
     gaps: dict[str, Any] = {
         "debt": np.array([np.nan, 1.25, 9.0, 3.0], dtype=np.float32),
         "job": pd.Categorical([None, "nurse", "cook", "nurse"], ["nurse", "cook", "née"]),
@@ -72,7 +75,7 @@ def test_what_both_miss_is_the_same() -> None:
         comparable_people(missing, whole)
 
 
-def test_the_folder(tmp_path: Path) -> None:
+def test_folder_holds_the_study_and_its_forms(tmp_path: Path) -> None:
     study = make(tmp_path / "study", random_state=5)
     assert Study.read(tmp_path / "study") == study
     assert sorted(p.name for p in (tmp_path / "study" / "forms").iterdir()) == ["annotator-1.html", "annotator-2.html"]
@@ -84,7 +87,7 @@ def test_the_folder(tmp_path: Path) -> None:
     assert study.n_judgements == 4
 
 
-def test_the_same_again_and_another(tmp_path: Path) -> None:
+def test_same_study_may_be_rewritten_and_another_is_refused(tmp_path: Path) -> None:
     first, again = make(tmp_path / "a"), make(tmp_path / "b")
     assert first.id == again.id
     for name in ("study.json", "key.json", "forms/annotator-1.html"):
@@ -103,11 +106,11 @@ def test_plans_that_differ_in_what_is_not_shown_are_another_study(tmp_path: Path
         create_study(*two(options=OPTIONS.assign(expected_cost=0.5)), tmp_path / "a", **settings)
 
 
-def test_all_who_can_be_compared_may_be_asked_for(tmp_path: Path) -> None:
+def test_n_people_may_be_all_comparable_people(tmp_path: Path) -> None:
     assert set(make(tmp_path / "study", n_people=2).people.values()) == {"ann", "cy"}
 
 
-def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("precious")
     for name, match in (("full", "holds other files"), ("full/thesis.txt", "is a file"), ("no/where", "no folder")):
@@ -116,7 +119,7 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "full").iterdir()] == ["thesis.txt"]
 
 
-def test_forms_give_nothing_away(tmp_path: Path) -> None:
+def test_forms_do_not_reveal_the_methods(tmp_path: Path) -> None:
     profile = lw.Preferences(scores={"monthly_hours": 0.75, "debt": 0.25})
     study = make(tmp_path / "study", profiles=profile, random_state=987654)
     key = json.loads((tmp_path / "study" / "key.json").read_text())
@@ -148,14 +151,14 @@ def test_forms_show_the_sets_where_the_key_says_they_are(tmp_path: Path) -> None
     assert first == set(NAMES)
 
 
-def test_options_have_an_order_of_their_own() -> None:
+def test_order_of_options_does_not_depend_on_the_method() -> None:
     plan = made()["ann"]
     forward, backward = (options_in_words(o, SCHEMA) for o in (plan.options, plan.options[::-1]))
     assert forward == backward
     assert [len(option) for option in forward] == [1, 2]
 
 
-def test_people_are_drawn_by_lot_whatever_the_order(tmp_path: Path) -> None:
+def test_drawn_people_do_not_depend_on_order(tmp_path: Path) -> None:
     chosen = {make(tmp_path / str(s), n=1, n_people=1, random_state=s).people["item-1"] for s in range(12)}
     assert chosen == {"ann", "cy"}
     labels = pd.Index([f"p{n}" for n in range(30)])
@@ -182,7 +185,7 @@ def test_people_are_drawn_by_lot_whatever_the_order(tmp_path: Path) -> None:
         ({"random_state": -1}, "random_state"),
     ],
 )
-def test_impossible_settings(tmp_path: Path, settings: dict[str, Any], match: str) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, settings: dict[str, Any], match: str) -> None:
     with pytest.raises(SettingError, match=match):
         make(tmp_path / "study", **settings)
     assert not (tmp_path / "study").exists()
@@ -200,13 +203,13 @@ def test_impossible_settings(tmp_path: Path, settings: dict[str, Any], match: st
         ({"bob": lw.Preferences(editable=["debt"])}, "nobody on whom .* no profile is known: 2"),
     ],
 )
-def test_profiles_that_cannot_be_told(tmp_path: Path, profiles: Any, match: str) -> None:
+def test_unusable_profiles_are_refused(tmp_path: Path, profiles: Any, match: str) -> None:
     with pytest.raises(LeastwaysError, match=match) as caught:
         make(tmp_path / "study", profiles=profiles)
     assert isinstance(caught.value, PreferenceError | DataError)
 
 
-def test_simulated_people_of_another_schema(tmp_path: Path) -> None:
+def test_simulated_people_of_another_schema_are_refused(tmp_path: Path) -> None:
     nothing: Any = None
     with pytest.raises(DataError, match="plans and simulated people have different schemas"):
         make(tmp_path / "s", profiles=lw.SimulatedPeople(SCHEMA.update(debt={"unit": "EUR"}), nothing, nothing))
@@ -218,7 +221,7 @@ def test_people_without_a_profile_are_left_out(tmp_path: Path) -> None:
     assert study.left_out["no profile is known"] == 1
 
 
-def test_wishes_in_words() -> None:
+def test_stated_preferences_in_words() -> None:
     ranges = {"monthly_hours": (None, 40), "job": ["née", "cook"], "debt": {"min": 0.5, "max": 3}}
     said = lw.Preferences(scores={"monthly_hours": 0.25, "job": 0.75, "debt": 0.0}, ranges=ranges)
     wishes = wishes_of(SCHEMA, said)
@@ -232,13 +235,13 @@ def test_wishes_in_words() -> None:
     assert "job" not in {w.wording for w in wishes_of(SCHEMA, lw.Preferences(locked=["job"]))}
 
 
-def test_an_empty_set_says_so(tmp_path: Path) -> None:
+def test_empty_set_of_options_is_stated(tmp_path: Path) -> None:
     nothing = made(options=OPTIONS[:2], summary=SUMMARY.assign(n_options=np.array([2, 0, 0, 0])))
     study = create_study(made(), nothing, tmp_path / "s", methods=NAMES, annotators=1, per_item=1)
     assert study.form("annotator-1").read_text().count("No option was found: this set is empty.") == 1
 
 
-def test_damaged_studies(tmp_path: Path) -> None:
+def test_damaged_studies_are_refused(tmp_path: Path) -> None:
     study = make(tmp_path / "study")
     manifest, key = (tmp_path / "study" / name for name in ("study.json", "key.json"))
     good = {path: path.read_text() for path in (manifest, key)}
@@ -260,3 +263,46 @@ def test_damaged_studies(tmp_path: Path) -> None:
             Study.read(tmp_path / "study")
         path.write_text(good[path])
     assert Study.read(tmp_path / "study") == study
+
+
+NUMBERS = st.integers(1, 7).flatmap(lambda m: st.tuples(st.just(m), st.integers(1, m)))
+
+
+@given(n_items=st.integers(1, 40), numbers=NUMBERS, seed=st.integers(0, 2**40))
+def test_design_is_balanced_by_annotator_and_item(n_items: int, numbers: tuple[int, int], seed: int) -> None:
+    n_annotators, per_item = numbers
+    design = make_design(n_items, n_annotators, per_item, seed)
+    judged = design.first >= 0
+    assert (judged.sum(axis=0) == per_item).all()
+    assert np.ptp(judged.sum(axis=1)) <= 1
+    for row, task in zip(judged, design.tasks, strict=True):
+        assert sorted(task.tolist()) == np.flatnonzero(row).tolist()
+    lead = (design.first == 0).astype(int) - (design.first == 1)
+    assert (abs(lead.sum(axis=0)) <= 1).all()
+    assert (abs(lead.sum(axis=1)) <= 1).all()
+
+
+def test_design_depends_on_the_seed() -> None:
+    one, same, other = (make_design(30, 4, 3, seed) for seed in (1, 1, 2))
+    assert (one.first == same.first).all()
+    assert all((a == b).all() for a, b in zip(one.tasks, same.tasks, strict=True))
+    assert (one.first != other.first).any()
+
+
+def test_order_and_sides_are_random() -> None:
+    shown_first = np.array([make_design(10, 3, 3, seed).first for seed in range(400)])  # [seeds, annotators, items]
+    assert abs((shown_first == 0).mean(axis=0) - 0.5).max() < 0.12  # 4.8 standard errors
+    begins = np.array([make_design(10, 3, 3, seed).tasks[0][0] for seed in range(400)])
+    assert np.bincount(begins, minlength=10).min() > 15
+
+
+def test_every_pair_of_annotators_shares_items() -> None:
+    judged = make_design(60, 6, 3, 0).first >= 0
+    together = judged.astype(int) @ judged.T.astype(int)
+    assert (together > 0).all()
+
+
+@pytest.mark.parametrize("per_item", [0, 4, -1])
+def test_impossible_designs_are_refused(per_item: int) -> None:
+    with pytest.raises(SettingError, match=r"from 1 to the number of annotators \(3\)"):
+        make_design(5, 3, per_item, 0)

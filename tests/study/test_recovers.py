@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("statsmodels")
 
 from leastways.study import StudyResult, analyse_study, collect_answers, create_study
-from tests.study.crowd import N_PEOPLE, answered, plans, truth
+from tests.support.study_answers import N_PEOPLE, answered, plans, truth
 
 
 def whole_way(folder: Path, one: tuple[str, int], two: tuple[str, int], seed: int, **how: float) -> StudyResult:
@@ -23,7 +23,7 @@ def whole_way(folder: Path, one: tuple[str, int], two: tuple[str, int], seed: in
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_better_method_is_recovered(tmp_path: Path, seed: int) -> None:
+def test_better_method_is_recovered(tmp_path: Path, seed: int) -> None:
     result = whole_way(tmp_path, ("guided", 0), ("random", 0), seed)
     assert result.preferred["one"].share > result.preferred["two"].share + 0.3
     assert result.preference.p_value < 0.01
@@ -49,14 +49,14 @@ def test_the_order_of_methods_does_not_matter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("other", [0, 1], ids=["itself", "another seed"])
-def test_a_method_is_not_preferred_to_itself(tmp_path: Path, seed: int, other: int) -> None:
+def test_method_is_not_preferred_to_itself(tmp_path: Path, seed: int, other: int) -> None:
     result = whole_way(tmp_path, ("guided", 0), ("guided", other), seed, noise=0.3)
     assert result.preference.p_value > 0.05
     assert result.reasonableness.p_value > 0.05
     assert result.preference.low < 0 < result.preference.high or result.preference.value == 0
 
 
-def test_annotators_who_guess_agree_as_chance_does(tmp_path: Path) -> None:
+def test_random_answers_give_no_agreement(tmp_path: Path) -> None:
     result = whole_way(tmp_path, ("guided", 0), ("random", 0), 0, noise=1.0)
     assert abs(result.preference_kappa) < 0.2
     assert result.preference.p_value > 0.05

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from leastways.server import Applicant, Issued, Service
 from leastways.server.app import create_app
 from leastways.server.pages.site import add_index
-from tests.browsers import chromium
+from tests.support.browsers import chromium
 from tests.support.loan_service import until
 from tests.support.page_services import LONG, SCRIPT, credit_service, issue, odd_service, running
 

@@ -16,8 +16,8 @@ from leastways.audit import Audit, audit_plans
 from leastways.errors import DataError
 from leastways.report import audit_html, audit_style, write_audit
 from leastways.report.plots import change_map, cost_curves, coverage_bars, draw_audit
-from tests.audit.made import drawn, oracle, plans, row
-from tests.report.test_html import Page, check_self_contained
+from tests.support.audited_plans import drawn, oracle, plans, row
+from tests.support.html_page import Page, check_self_contained
 
 NASTY = "<script>alert('x')</script>"
 
@@ -53,7 +53,7 @@ def page(audit: Audit) -> Page:
     return Page(audit_html(audit, title="A <title> & more"))
 
 
-def test_says_what_it_must(page: Page, audit: Audit) -> None:
+def test_page_has_every_section_and_warning(page: Page, audit: Audit) -> None:
     for words in (
         "A <title> & more",
         "120 refused people",
@@ -86,7 +86,7 @@ def test_gaps_of_small_groups_are_marked(audit: Audit) -> None:
     assert "Not settled" in section
 
 
-def test_is_self_contained(page: Page) -> None:
+def test_page_is_self_contained(page: Page) -> None:
     check_self_contained(page)
     tags = [tag for tag, _ in page.tags]
     assert "b" not in tags
@@ -94,7 +94,7 @@ def test_is_self_contained(page: Page) -> None:
     assert not any("style" in attributes for _, attributes in page.tags)
 
 
-def test_can_be_read_by_everybody(page: Page) -> None:
+def test_page_is_accessible(page: Page) -> None:
     for tag, attributes in page.tags:
         if tag == "th":
             assert attributes.get("scope") in ("row", "col")
@@ -107,7 +107,7 @@ def test_can_be_read_by_everybody(page: Page) -> None:
         assert words in audit_style()
 
 
-def test_a_server_may_forbid_all_styles_in_the_page(audit: Audit) -> None:
+def test_linked_style_sheet_leaves_no_style_in_the_page(audit: Audit) -> None:
     text = audit_html(audit, stylesheet_href="/static/audit.css?a=1&b=2", pictures=draw_audit(audit))
     strict = Page(text)
     assert "style" not in {tag for tag, _ in strict.tags}
@@ -116,7 +116,7 @@ def test_a_server_may_forbid_all_styles_in_the_page(audit: Audit) -> None:
     assert link == {"rel": "stylesheet", "href": "/static/audit.css?a=1&b=2"}
 
 
-def test_who_is_left_without_recourse(unserved: Audit) -> None:
+def test_people_without_recourse_are_listed(unserved: Audit) -> None:
     words = Page(audit_html(unserved)).words
     for label in unserved.unserved.index:
         assert label in words
@@ -125,7 +125,7 @@ def test_who_is_left_without_recourse(unserved: Audit) -> None:
     assert "no curve of FS@k" in words
 
 
-def test_pictures_show_the_figures(audit: Audit) -> None:
+def test_pictures_show_the_audits_figures(audit: Audit) -> None:
     pytest.importorskip("matplotlib")
     bars = coverage_bars(audit, "sex")
     (axes,) = bars.figure.axes
@@ -146,7 +146,7 @@ def test_pictures_show_the_figures(audit: Audit) -> None:
         ET.fromstring(picture.svg())
 
 
-def test_many_groups_stand_in_several_tables() -> None:
+def test_many_groups_are_split_into_several_tables() -> None:
     """Paper does not scroll: no table of changes is wider than a page, and no group is left out."""
     made, _ = drawn(women=60, men=60)
     found = audit_plans(made, ["sex", "age"], bootstraps=20, permutations=20, min_group=5)
@@ -165,7 +165,7 @@ def test_small_groups_are_not_drawn_as_curves(audit: Audit) -> None:
     assert "1 smaller group is not drawn" in cost_curves(audit, "<origin>").caption
 
 
-def test_nobody_has_an_option_and_a_group_that_nobody_refused() -> None:
+def test_page_without_any_option_or_with_an_empty_group() -> None:
     pytest.importorskip("matplotlib")
     status = ["none_found"] * 6 + ["already_positive"] * 3
     made = plans(["female"] * 6 + ["male"] * 3, [0] * 9, options=[0] * 9, status=status)
@@ -176,7 +176,7 @@ def test_nobody_has_an_option_and_a_group_that_nobody_refused() -> None:
     assert row(found.ratios, "sex", "male", "coverage")["note"] == "undefined"
 
 
-def test_files(audit: Audit, tmp_path: Path) -> None:
+def test_folder_holds_page_data_and_figures(audit: Audit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     files = write_audit(audit, tmp_path / "new" / "report", title="T")
     assert [path.name for path in files[:2]] == ["report.html", "audit.json"]
@@ -195,7 +195,7 @@ def test_files(audit: Audit, tmp_path: Path) -> None:
     assert [path.read_bytes() for path in files] == before
 
 
-def test_figures_of_an_earlier_audit_do_not_stay(audit: Audit, unserved: Audit, tmp_path: Path) -> None:
+def test_figures_of_an_earlier_audit_are_removed(audit: Audit, unserved: Audit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     before = {path.name for path in write_audit(audit, tmp_path)}
     mine = [tmp_path / "figures" / name for name in ("notes.svg", "coverage.png", "curves-mine.svg")]
@@ -206,13 +206,13 @@ def test_figures_of_an_earlier_audit_do_not_stay(audit: Audit, unserved: Audit, 
     assert set((tmp_path / "figures").iterdir()) == {*files[2:], *mine}
 
 
-def test_a_place_that_cannot_be_written_to(unserved: Audit, tmp_path: Path) -> None:
+def test_unwritable_folder_is_an_error(unserved: Audit, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("x")
     with pytest.raises(DataError, match="cannot write"):
         write_audit(unserved, tmp_path / "taken")
 
 
-def test_without_matplotlib(unserved: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_without_matplotlib_says_so(unserved: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     files = write_audit(unserved, tmp_path)
     assert [path.name for path in files] == ["report.html", "audit.json"]

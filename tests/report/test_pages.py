@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
@@ -14,35 +13,8 @@ import pytest
 from leastways.plans import CERTIFICATE
 from leastways.report import Totals, write_report
 from leastways.report.pages import report_html
-from tests.report.made_up import JOB, hopeless, mixed, nobody, plans, truth
-
-VOID = {"meta", "br", "img", "link", "input", "hr"}
-
-
-class Page(HTMLParser):
-    """Collects tags and text, and checks that every element is closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words = ""
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
+from tests.support.html_page import Page, check_self_contained
+from tests.support.plans_with_markup import JOB, hopeless, mixed, nobody, plans, truth
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +23,7 @@ def page() -> Page:
     return Page(report_html(plans(), title="A <title> & more", truth=truth()))
 
 
-def test_says_what_it_must(page: Page) -> None:
+def test_report_has_every_section(page: Page) -> None:
     totals = Totals.of(plans())
     for words in (
         "A <title> & more",
@@ -68,7 +40,7 @@ def test_says_what_it_must(page: Page) -> None:
     assert [tag for tag, _ in page.tags].count("article") == 12
 
 
-def test_says_what_is_proven(page: Page) -> None:
+def test_certificate_is_shown(page: Page) -> None:
     pytest.importorskip("matplotlib")
     first = plans().options["person"].iloc[0]
     figures = pd.DataFrame([dict(zip(CERTIFICATE, (0.125, 0.25, 0.125, 0.5, 1.0, 9), strict=True))], index=[first])
@@ -78,14 +50,14 @@ def test_says_what_is_proven(page: Page) -> None:
     assert words not in page.words
 
 
-def test_says_how_close_somebody_came() -> None:
+def test_nearest_miss_is_shown() -> None:
     page = Page(report_html(hopeless(), title="t"))
     assert "The nearest miss: with these changes the chance is" in page.words
     miss = next(plan.nearest_miss for plan in hopeless() if plan.nearest_miss is not None)
     assert miss.changes[0].text in page.words
 
 
-def test_the_values_are_text_and_not_elements(page: Page) -> None:
+def test_values_are_escaped(page: Page) -> None:
     tags = {tag for tag, _ in page.tags}
     assert "script" not in tags
     assert "b" not in tags
@@ -93,24 +65,11 @@ def test_the_values_are_text_and_not_elements(page: Page) -> None:
     assert "p<0>" in page.words
 
 
-def check_self_contained(page: Page) -> None:
-    """No script, no style sheet, picture or font from elsewhere; links only within a drawing."""
-    assert not {"link", "script", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
-    for _, attributes in page.tags:
-        for name, value in attributes.items():
-            assert not name.startswith("on")
-            if name in ("src", "href", "xlink:href"):
-                assert value is not None
-                assert value.startswith("#")
-    assert "@import" not in page.words
-    assert "url(http" not in page.words
-
-
-def test_is_self_contained(page: Page) -> None:
+def test_report_is_self_contained(page: Page) -> None:
     check_self_contained(page)
 
 
-def test_can_be_read_by_everybody(page: Page) -> None:
+def test_report_is_accessible(page: Page) -> None:
     html = next(attributes for tag, attributes in page.tags if tag == "html")
     assert html["lang"] == "en"
     assert any(attributes.get("name") == "viewport" for _, attributes in page.tags)
@@ -126,7 +85,7 @@ def test_can_be_read_by_everybody(page: Page) -> None:
     assert "@media print" in page.words
 
 
-def test_a_limit_on_people() -> None:
+def test_max_people_limits_the_cards() -> None:
     text = report_html(plans(), title="t", max_people=2)
     assert text.count("<article") == 2
     assert (
@@ -145,33 +104,33 @@ def test_people_with_options_come_first_and_accepted_people_last() -> None:
     assert "The first 4 of 6: people with options come first, then" in report_html(mixed(), title="t", max_people=4)
 
 
-def test_one_kind_of_people_needs_no_order() -> None:
+def test_order_is_not_stated_for_one_kind_of_people() -> None:
     assert '<p class="note">The changes of one option' in report_html(nobody(), title="t", max_people=40)
     assert '<p class="note">The first 2 of 40. The changes' in report_html(nobody(), title="t", max_people=2)
 
 
-def test_the_status_stands_before_the_reason_both_as_sentences() -> None:
+def test_status_precedes_reason_as_sentences() -> None:
     assert (
         "<p>No option exists within what this person may change.</p>"
         "<p>Nothing this person may change has another permitted value.</p>"
     ) in report_html(mixed(), title="t")
 
 
-def test_nobody_in_need() -> None:
+def test_report_on_accepted_people_has_no_pictures() -> None:
     page = Page(report_html(nobody(), title="t"))
     assert "0 of 0" in page.words
     assert "the model accepts this person as they are" in page.words.lower()
     assert "svg" not in {tag for tag, _ in page.tags}
 
 
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_without_matplotlib_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = Page(report_html(plans(), title="t"))
     assert "svg" not in {tag for tag, _ in page.tags}
     assert "pip install 'leastways[plots]'" in page.words
 
 
-def test_written_to_a_file(tmp_path: Path) -> None:
+def test_existing_file_is_replaced(tmp_path: Path) -> None:
     path = write_report(plans(), str(tmp_path / "r.html"), title="Ünïcode €", max_people=1, truth=truth())
     assert path == tmp_path / "r.html"
     text = path.read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from leastways.audit import statistics as resample
+from leastways.audit import statistics
 from leastways.audit.comparison import Chance, Member, ratio_table
 from leastways.audit.groups import Grouping
 from leastways.audit.statistics import (
@@ -31,7 +31,7 @@ def pairs(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.stack([values, np.ones(len(values))], axis=1)
 
 
-def test_a_tally_counts_people_in_whatever_order() -> None:
+def test_tally_does_not_depend_on_order() -> None:
     tally = Tally.of(pairs([0.5, 0, 0.5, 1]))
     assert tally.rows[:, 0].tolist() == [0, 0.5, 1]
     assert tally.counts.tolist() == [1, 2, 1]
@@ -44,7 +44,7 @@ def test_a_tally_counts_people_in_whatever_order() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=30))
-def test_a_tally_is_what_numpy_counts(rows: list[tuple[int, int]]) -> None:
+def test_tally_equals_numpy_unique(rows: list[tuple[int, int]]) -> None:
     table = np.array(rows, dtype=np.float64).reshape(-1, 2)
     tally = Tally.of(table)
     distinct, counts = np.unique(table, axis=0, return_counts=True)
@@ -56,10 +56,10 @@ def test_a_tally_is_what_numpy_counts(rows: list[tuple[int, int]]) -> None:
 def test_all_ways_to_resample_have_the_moments_of_the_bootstrap(
     counts: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resample, "_FEW_COLUMNS", few)
-    monkeypatch.setattr(resample, "_COUNT_IN_DRAWS", counts)
-    monkeypatch.setattr(resample, "_COUNT_IN_SWAPS", counts)
-    monkeypatch.setattr(resample, "_CELLS", 3000)  # several blocks
+    monkeypatch.setattr(statistics, "_FEW_COLUMNS", few)
+    monkeypatch.setattr(statistics, "_COUNT_IN_DRAWS", counts)
+    monkeypatch.setattr(statistics, "_COUNT_IN_SWAPS", counts)
+    monkeypatch.setattr(statistics, "_CELLS", 3000)  # several blocks
     values = np.array([0, 0, 1, 1, 1, 2.5, 4, 4])
     tally, n, many = Tally.of(pairs(values)), len(values), 20_000
     drawn = bootstrap_sums(tally, many, generator(0, "moments"))
@@ -74,7 +74,7 @@ def test_all_ways_to_resample_have_the_moments_of_the_bootstrap(
     assert some[:, 0].var() == pytest.approx(without, rel=0.05)
 
 
-def test_sums_over_very_many_people_take_no_longer_and_are_the_same() -> None:
+def test_normal_sums_have_the_moments_of_resamples() -> None:
     """They are drawn from a normal distribution; the moments are those of the bootstrap and of permutations."""
     values = np.random.default_rng(1).exponential(size=30_000)
     tally, n, many = Tally.of(pairs(values)), len(values), 20_000
@@ -90,7 +90,7 @@ def test_sums_over_very_many_people_take_no_longer_and_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("some", [40, 11_960])
-def test_a_few_of_very_many_people(some: int) -> None:
+def test_small_samples_of_a_large_pool_have_the_right_moments(some: int) -> None:
     values = np.random.default_rng(1).exponential(size=12_000)
     sums = permuted_sums(Tally.of(pairs(values)), some, 3000, generator(0, "few"))
     assert (sums[:, 1] == some).all()
@@ -99,25 +99,25 @@ def test_a_few_of_very_many_people(some: int) -> None:
     assert sums[:, 0].var() == pytest.approx(without, rel=0.12)
 
 
-def test_few_with_very_large_figures_are_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skewed_figures_are_not_treated_as_normal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten of 6,000 people have nearly all of the sum: it is far from normal, and must not be drawn so."""
     values = np.random.default_rng(2).random(6000)
     values[:10] = 1e4
     tally = Tally.of(pairs(values))
     drawn = bootstrap_sums(tally, 1000, generator(0, "skew"))[:, 0]
-    monkeypatch.setattr(resample, "LARGE", 10**9)
+    monkeypatch.setattr(statistics, "LARGE", 10**9)
     assert (drawn == bootstrap_sums(tally, 1000, generator(0, "skew"))[:, 0]).all()
 
 
-def test_fewer_than_very_many_are_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    tally = Tally.of(pairs(np.random.default_rng(3).random(resample.LARGE - 1)))
+def test_few_people_are_not_treated_as_normal(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = Tally.of(pairs(np.random.default_rng(3).random(statistics.LARGE - 1)))
     few = bootstrap_sums(tally, 5, generator(0, "few")), permuted_sums(tally, 2000, 5, generator(0, "few"))
-    monkeypatch.setattr(resample, "LARGE", 10**9)
+    monkeypatch.setattr(statistics, "LARGE", 10**9)
     again = bootstrap_sums(tally, 5, generator(0, "few")), permuted_sums(tally, 2000, 5, generator(0, "few"))
     assert all((one == other).all() for one, other in zip(few, again, strict=True))
 
 
-def test_the_interval_is_that_of_scipy() -> None:
+def test_interval_equals_that_of_scipy() -> None:
     values = np.random.default_rng(5).exponential(size=60)
     chance = Chance(20_000, 1, 1, 0)
     member = Member.of(pairs(values), False, chance, "scipy")
@@ -127,7 +127,7 @@ def test_the_interval_is_that_of_scipy() -> None:
     assert (low, high) == pytest.approx((other.low, other.high), abs=0.02 * values.std())
 
 
-def test_an_interval_keeps_infinities_and_knows_what_it_does_not_know() -> None:
+def test_interval_keeps_infinities_and_ignores_nan() -> None:
     draws = np.concatenate([np.linspace(1, 2, 90), np.full(10, np.inf)])
     low, high = interval(draws, 1.5)
     assert 1 <= low < 1.1
@@ -141,7 +141,7 @@ def test_an_interval_keeps_infinities_and_knows_what_it_does_not_know() -> None:
     assert interval(np.linspace(2, 3, 100), 1.0)[0] == 1.0  # holds the value itself, always
 
 
-def test_intervals_of_ratios_hold_the_truth_as_often_as_they_say() -> None:
+def test_ratio_intervals_have_nominal_coverage() -> None:
     """150 pairs of groups from known populations: a 95 % interval misses now and then, and not more."""
     random = np.random.default_rng(7)
     chance, hits, truth = Chance(400, 1, 1, 0), 0, 0.6 / 0.8
@@ -153,7 +153,7 @@ def test_intervals_of_ratios_hold_the_truth_as_often_as_they_say() -> None:
     assert 0.90 <= hits / 150 <= 0.99
 
 
-def test_everybody_served_is_not_certainty() -> None:
+def test_share_of_one_has_an_interval() -> None:
     """Ten of ten served: the next may not be. The interval is Jeffreys', which reaches to 1."""
     for value, n in ((1.0, 10), (0.0, 10), (1.0, 1)):
         member = Member.of(pairs([value] * n), True, Chance(20_000, 1, 1, 0), "all")
@@ -169,7 +169,7 @@ def test_everybody_served_is_not_certainty() -> None:
     assert np.isnan(Member.of(pairs([]), True, Chance(10, 1, 1, 0), "none").value)
 
 
-def test_nearly_everybody_served_is_no_surer_than_everybody() -> None:
+def test_share_near_one_is_no_more_certain_than_one() -> None:
     """One of thirty is served under two of three cost functions: that says less for the group, not more."""
     chance = Chance(4000, 1, 1, 0)
     one, all_served = (Member.of(pairs([last] + [1.0] * 29), True, chance, "near") for last in (2 / 3, 1.0))
@@ -181,7 +181,7 @@ def test_nearly_everybody_served_is_no_surer_than_everybody() -> None:
     assert alike.ends[1] > 0.52
 
 
-def test_intervals_of_shares_hold_the_truth_where_nearly_all_are_served() -> None:
+def test_share_intervals_have_nominal_coverage_near_one() -> None:
     """Percentiles of plain resamples do in four of five cases."""
     random, chance, hits = np.random.default_rng(3), Chance(400, 1, 1, 0), 0
     for trial in range(300):
@@ -192,7 +192,7 @@ def test_intervals_of_shares_hold_the_truth_where_nearly_all_are_served() -> Non
 
 
 @pytest.mark.parametrize("n", [5, 8, 40])
-def test_the_interval_of_a_mean_over_few_people_is_as_wide_as_students(n: int) -> None:
+def test_mean_interval_of_few_people_is_as_wide_as_students(n: int) -> None:
     values = stats.norm.ppf((np.arange(n) + 0.5) / n) + 4
     member = Member.of(pairs(values), False, Chance(50_000, 1, 1, 0), "few")
     half = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
@@ -200,7 +200,7 @@ def test_the_interval_of_a_mean_over_few_people_is_as_wide_as_students(n: int) -
     assert interval(np.arange(200.0), 2.0, 1) == (0.0, 199.0)
 
 
-def test_the_interval_of_a_ratio_makes_up_for_the_smaller_group() -> None:
+def test_ratio_interval_is_widened_for_the_smaller_group() -> None:
     random, chance = np.random.default_rng(4), Chance(4000, 1, 1, 0)
     few, many = (Member.of(pairs(random.random(n) + 1), False, chance, str(n)) for n in (6, 300))
     grouping = Grouping(("size",), (("few",), ("many",)), np.zeros(0, np.int64))
@@ -211,7 +211,7 @@ def test_the_interval_of_a_ratio_makes_up_for_the_smaller_group() -> None:
         assert (line["low"], line["high"]) == pytest.approx(ends)
 
 
-def test_people_who_are_all_served_in_part_are_not_people_served_or_not() -> None:
+def test_fractional_shares_are_not_treated_as_binary() -> None:
     """Forty people of whom each is half served vary less than forty of whom half are; one alone tells nothing."""
     chance = Chance(4000, 1, 1, 0)
     low, high = Member.of(pairs([0.5] * 40), True, chance, "x").ends
@@ -220,7 +220,7 @@ def test_people_who_are_all_served_in_part_are_not_people_served_or_not() -> Non
 
 
 @pytest.mark.parametrize("kind", ["numbers", "shares"])
-def test_the_p_value_is_that_of_all_permutations(kind: str) -> None:
+def test_p_value_equals_that_of_all_permutations(kind: str) -> None:
     random = np.random.default_rng(3)
     one, two = random.normal(0.9, 1, 6), random.normal(0, 1, 7)
     if kind == "shares":
@@ -237,7 +237,7 @@ def test_the_p_value_is_that_of_all_permutations(kind: str) -> None:
     assert mine == pytest.approx(exact, abs=0.012)
 
 
-def test_p_values_are_uniform_where_there_is_no_difference() -> None:
+def test_p_values_are_uniform_under_the_null() -> None:
     random = np.random.default_rng(11)
     p = np.empty(400)
     for trial in range(len(p)):
@@ -249,9 +249,7 @@ def test_p_values_are_uniform_where_there_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("n", "spread"), [((50, 300), (1.0, 0.3)), ((50, 300), (0.3, 1.0)), ((100, 400), (0.8, 0.4))])
-def test_equal_means_raise_no_alarm_where_groups_are_spread_differently(
-    n: tuple[int, int], spread: tuple[float, float]
-) -> None:
+def test_unequal_variances_raise_no_false_alarm(n: tuple[int, int], spread: tuple[float, float]) -> None:
     """Of a plain difference a third of the first case's p-values would be below 0.05, and none of the second's."""
     random = np.random.default_rng(5)
     alarms = 0
@@ -262,7 +260,7 @@ def test_equal_means_raise_no_alarm_where_groups_are_spread_differently(
     assert 0.02 < alarms / 300 < 0.1
 
 
-def test_ratios_of_sums_are_compared_with_their_own_errors() -> None:
+def test_delta_method_error_equals_that_of_resamples() -> None:
     """Costs that only some people have: the error is that of a ratio, as resampling people shows it."""
     random = np.random.default_rng(2)
     weights = random.integers(0, 4, 200) / 3
@@ -274,19 +272,19 @@ def test_ratios_of_sums_are_compared_with_their_own_errors() -> None:
     assert np.sqrt(square) == pytest.approx((drawn[:, 0] / drawn[:, 1]).std(), rel=0.03)
 
 
-def test_nobody_differs() -> None:
+def test_equal_figures_have_p_value_one() -> None:
     alike = pairs([0.25] * 30)
     assert p_value(Tally.of(alike), Tally.of(alike[:10]), 99, generator(0, "alike")) == 1.0
 
 
-def test_a_large_difference_has_a_small_p_value_but_never_zero() -> None:
+def test_p_value_is_never_zero() -> None:
     values = [1.0] * 40 + [0.0] * 40
     p = p_value(Tally.of(pairs(values)), Tally.of(pairs([1.0] * 40)), 999, generator(0, "large"))
     assert p == pytest.approx(2 / 1000)
     assert np.isnan(p_value(Tally.of(pairs(values)), Tally.of(pairs([])), 9, generator(0, "nobody")))
 
 
-def test_holm_is_that_of_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_holm_equals_that_of_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     monkeypatch.setattr("gc.collect", lambda: 0)  # it collects in every call: 40 seconds in a full suite
 
@@ -302,7 +300,7 @@ def test_holm_is_that_of_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
     check()
 
 
-def test_streams_depend_on_the_seed_and_the_words_alone() -> None:
+def test_generators_depend_on_seed_and_words_alone() -> None:
     first = generator(0, "a", "b").random()
     assert first == generator(0, "a", "b").random()
     assert (

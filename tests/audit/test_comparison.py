@@ -11,7 +11,7 @@ import pytest
 import leastways as lw
 from leastways.audit import Audit, audit_plans
 from leastways.errors import DataError, SettingError
-from tests.audit.made import oracle, plans, row, truth
+from tests.support.audited_plans import oracle, plans, row, truth
 
 SEX = ["female"] * 40 + ["male"] * 40
 OPEN = [0.5] * 40
@@ -29,7 +29,7 @@ def row_of(found: Audit, metric: str = "coverage") -> dict[str, Any]:
     return row(found.oracle, "sex", "female", metric)
 
 
-def test_an_unfair_model() -> None:
+def test_unfair_model_has_the_whole_gap() -> None:
     """No state of half of the women is accepted: the search loses nothing that there was."""
     found = separated(HALF + OPEN, HALF + OPEN)
     line = row_of(found)
@@ -40,7 +40,7 @@ def test_an_unfair_model() -> None:
     assert "coverage −50.0 points from male; the model's −50.0" in found.to_text()
 
 
-def test_an_unfair_search() -> None:
+def test_unfair_search_has_the_whole_gap() -> None:
     """Everybody could be accepted: what half of the women lack, the search did not find."""
     line = row_of(separated(HALF + OPEN, OPEN + OPEN))
     assert (line["oracle"], line["lost"], line["reached"]) == (1.0, 0.5, 0.5)
@@ -49,7 +49,7 @@ def test_an_unfair_search() -> None:
     assert -0.1 < line["model_gap_low"] <= 0 <= line["model_gap_high"] < 0.1
 
 
-def test_a_cost_of_just_k_is_not_below_it_for_the_oracle_either() -> None:
+def test_oracle_counts_costs_strictly_below_k() -> None:
     line = row_of(separated([1.0] * 80, [1.0] * 80), "satisfied")
     assert (line["value"], line["oracle"], line["lost"]) == (0.0, 0.0, 0.0)
 
@@ -72,7 +72,7 @@ def test_parts_add_up_and_the_reference_has_no_gap() -> None:
 
 @pytest.mark.parametrize("women", [[0.5, np.inf], [0.5] * 3, [np.inf] * 3, HALF], ids=["half", "all", "none", "forty"])
 @pytest.mark.parametrize("found", [True, False], ids=["all found", "all lost"])
-def test_no_interval_claims_the_impossible(women: list[float], found: bool) -> None:
+def test_intervals_stay_within_possible_shares(women: list[float], found: bool) -> None:
     """A group reaches something between nothing and what the oracle reaches, however small it is."""
     reached = women if found else [np.inf] * len(women)
     sex = ["female"] * len(women) + ["male"] * 40
@@ -87,7 +87,7 @@ def test_no_interval_claims_the_impossible(women: list[float], found: bool) -> N
     assert line["search_gap_low"] >= -most
 
 
-def test_a_little_lost_is_no_surer_than_nothing() -> None:
+def test_small_loss_is_no_more_certain_than_none() -> None:
     """The search loses one function of one woman: it is not better known for that what it loses of women's."""
     made = plans(SEX, [1.0] * 80)
     lows = []
@@ -108,7 +108,7 @@ def test_one_person_alone_has_no_interval() -> None:
     assert np.isnan([line["oracle_low"], line["model_gap_low"], line["gap_high"]]).all()
 
 
-def test_a_real_model_that_refuses_women() -> None:
+def test_real_model_that_refuses_women_has_a_model_gap() -> None:
     """Women of this bank can do nothing about a no; a tiny budget then hurts men and women alike."""
     credit = lw.datasets.load_credit(n=400)
     schema, base = credit.schema(), credit.model
@@ -130,7 +130,7 @@ def test_a_real_model_that_refuses_women() -> None:
     assert len(found.unserved) >= (people["sex"] == "female").sum()
 
 
-def test_where_the_oracle_stopped_early() -> None:
+def test_unsettled_oracle_counts_as_what_was_reached() -> None:
     """What it did not settle counts as what the search reached, and is said."""
     status = pd.Series(["bounded"] * 40 + ["exact"] * 40, dtype="str")
     found = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[0.7] * 40 + OPEN)
@@ -146,7 +146,7 @@ def test_where_the_oracle_stopped_early() -> None:
     assert not any("FS@1 in" in t for t in beyond.warnings)  # a bound of 1 settles FS@1
 
 
-def test_the_oracle_goes_by_labels_and_may_know_of_others() -> None:
+def test_oracle_is_matched_by_labels() -> None:
     made, best = plans(SEX, np.isfinite(HALF + OPEN)), oracle(HALF + OPEN)
     others = oracle([0.1] * 5).set_axis(range(100, 105), axis=0)
     settings: dict[str, Any] = {"truth": truth(HALF + OPEN), "reference": {"sex": "male"}, **QUICK}
@@ -154,7 +154,7 @@ def test_the_oracle_goes_by_labels_and_may_know_of_others() -> None:
     assert audit_plans(made, "sex", oracle=pd.concat([others, best[::-1]]), **settings) == found
 
 
-def test_what_does_not_fit_together() -> None:
+def test_mismatched_oracles_are_refused() -> None:
     made = plans(SEX, [1.0] * 80)
     with pytest.raises(SettingError, match="give the same ones as truth"):
         audit_plans(made, "sex", oracle=oracle(OPEN + OPEN))

@@ -11,15 +11,9 @@ import pytest
 
 import leastways as lw
 from leastways.study import Study, collect_answers, create_study
-from tests.browsers import chromium, with_letters
 from tests.plans.made import OPTIONS, PEOPLE, plans
 from tests.study.test_create import make
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
+from tests.support.browsers import with_letters
 
 
 @pytest.fixture
@@ -60,7 +54,7 @@ def saved(page: Any, folder: Path) -> Path:
     return path
 
 
-def test_from_first_page_to_collected_answers(page: Any, study: Study, tmp_path: Path) -> None:
+def test_saved_answers_can_be_collected(page: Any, study: Study, tmp_path: Path) -> None:
     assert page.title() == '<i>"A" & B</i>'
     page.click("#next")
     assert page.inner_text(".page.shown h2") == "Person 1 of 2"
@@ -107,7 +101,7 @@ def test_open_questions_are_pointed_out(page: Any, study: Study, tmp_path: Path)
     assert page.inner_text(".page.shown h2") == "Person 2 of 2"
 
 
-def test_answers_are_kept_when_the_page_is_closed(page: Any) -> None:
+def test_answers_survive_closing_the_page(page: Any) -> None:
     page.click("#next")
     answer(page, "B")
     page.reload()
@@ -116,7 +110,7 @@ def test_answers_are_kept_when_the_page_is_closed(page: Any) -> None:
     assert page.inner_text("#done") == "1 of 2 answered"
 
 
-def test_by_keyboard_alone(page: Any) -> None:
+def test_form_works_by_keyboard_alone(page: Any) -> None:
     page.focus("#next")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.tagName") == "H2"
@@ -129,7 +123,7 @@ def test_by_keyboard_alone(page: Any) -> None:
 
 
 @pytest.mark.parametrize("height", [480, 560, 640, 720])
-def test_the_bar_hides_no_answer_that_has_the_focus(page: Any, height: int) -> None:
+def test_bar_does_not_cover_the_focused_answer(page: Any, height: int) -> None:
     page.set_viewport_size({"width": 360, "height": height})
     page.focus("#next")
     page.keyboard.press("Enter")
@@ -143,7 +137,7 @@ CLEAR_OF_THE_BAR = """() => document.activeElement.closest("label").getBoundingC
     <= document.querySelector(".bar").getBoundingClientRect().top"""
 
 
-def test_letters_of_twice_the_size(browser: Any, study: Study) -> None:
+def test_form_fits_at_twice_the_font_size(browser: Any, study: Study) -> None:
     large = with_letters(browser, 32)
     tab = large.new_page(viewport={"width": 360, "height": 740})
     tab.goto(study.form("ann").as_uri())
@@ -156,7 +150,7 @@ def test_letters_of_twice_the_size(browser: Any, study: Study) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_long_words_stay_in_their_place(browser: Any, tmp_path: Path, width: int) -> None:
+def test_long_words_do_not_overflow(browser: Any, tmp_path: Path, width: int) -> None:
     long = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz" * 2
     people, options = (
         table.assign(job=table["job"].cat.rename_categories({"cook": long})) for table in (PEOPLE, OPTIONS)
@@ -181,7 +175,7 @@ def test_long_words_stay_in_their_place(browser: Any, tmp_path: Path, width: int
     tab.close()
 
 
-def test_a_browser_that_keeps_nothing(browser: Any, study: Study, tmp_path: Path) -> None:
+def test_form_works_without_local_storage(browser: Any, study: Study, tmp_path: Path) -> None:
     context = browser.new_context()
     context.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })"
@@ -209,7 +203,7 @@ def test_a_browser_that_keeps_nothing(browser: Any, study: Study, tmp_path: Path
     context.close()
 
 
-def test_it_fits_a_phone(page: Any) -> None:
+def test_form_fits_a_phone(page: Any) -> None:
     page.click("#next")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     heights = page.evaluate("[...document.querySelectorAll('.shown label')].map(x => x.getBoundingClientRect().height)")

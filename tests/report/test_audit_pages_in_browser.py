@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import pytest
 
 from leastways.audit import audit_plans
 from leastways.report import audit_html, audit_style
-from tests.audit.made import drawn, oracle
-from tests.browsers import chromium
+from tests.support.audited_plans import drawn, oracle
 
 pytest.importorskip("matplotlib")
 
@@ -32,12 +30,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
 def opened(browser: Any, file: Path, **settings: Any) -> tuple[Any, list[str]]:
     """Open the page; what it loads beside itself, and every complaint of the browser, is listed."""
     tab = browser.new_context(**settings).new_page()
@@ -48,7 +40,7 @@ def opened(browser: Any, file: Path, **settings: Any) -> tuple[Any, list[str]]:
     return tab, faults
 
 
-def test_groups_with_long_names(browser: Any, tmp_path: Path) -> None:
+def test_long_group_names_fit(browser: Any, tmp_path: Path) -> None:
     made, truths = drawn()
     long = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
     names = [f"{long} {('north', 'south')[i % 2]}{long}" for i in range(len(made.people))]
@@ -67,7 +59,7 @@ def test_groups_with_long_names(browser: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone(browser: Any, file: Path, scheme: str) -> None:
+def test_page_fits_a_phone_and_axe_finds_nothing(browser: Any, file: Path, scheme: str) -> None:
     tab, faults = opened(browser, file, viewport={"width": 390, "height": 800}, color_scheme=scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
     assert tab.locator("figure svg").count() == 9
@@ -81,7 +73,7 @@ def test_on_a_phone(browser: Any, file: Path, scheme: str) -> None:
     assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
 
 
-def test_under_a_strict_policy_it_looks_the_same(browser: Any, file: Path) -> None:
+def test_strict_policy_changes_no_pixel(browser: Any, file: Path) -> None:
     """No style stands in the page, so a policy that forbids them takes nothing away: not in the drawings either."""
     plain, _ = opened(browser, file, viewport={"width": 1000, "height": 800})
     strict, faults = opened(browser, file.with_name("strict.html"), viewport={"width": 1000, "height": 800})
@@ -89,7 +81,7 @@ def test_under_a_strict_policy_it_looks_the_same(browser: Any, file: Path) -> No
     assert strict.locator("figure svg").first.screenshot() == plain.locator("figure svg").first.screenshot()
 
 
-def test_paper_has_what_is_folded_away_on_the_screen(browser: Any, file: Path) -> None:
+def test_folded_parts_are_printed(browser: Any, file: Path) -> None:
     """Nobody can unfold a printed page: the settings and the table of changes must be on it."""
     tab, _ = opened(browser, file, viewport={"width": 1000, "height": 800})
     tables = tab.locator("details table")

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from leastways.plans import Certificate
 from leastways.report import Totals, plan_panel, schema_table, summary_table
 from leastways.report.totals import SimulatedTotals
-from tests.report.made_up import NASTY, hopeless, nobody, plans, schema, truth
+from tests.support.plans_with_markup import NASTY, hopeless, nobody, plans, schema, truth
 
 
 def shown(thing: RenderableType) -> str:
@@ -19,7 +19,7 @@ def shown(thing: RenderableType) -> str:
     return out.getvalue()
 
 
-def test_a_plan_is_shown_now_and_then_in_the_persons_terms() -> None:
+def test_panel_shows_values_now_and_then() -> None:
     plan = next(p for p in plans() if p.options and any(c.feature == "pay" for o in p.options for c in o.changes))
     text = shown(plan_panel(plan, plans().schema))
     assert f"Person {plan.person}" in text
@@ -30,19 +30,19 @@ def test_a_plan_is_shown_now_and_then_in_the_persons_terms() -> None:
         assert f"{option.probability:.0%}" in text
 
 
-def test_values_are_no_markup() -> None:
+def test_values_are_not_read_as_markup() -> None:
     plan = next(p for p in plans() if any("clerk" in c.text for o in p.options for c in o.changes))
     assert "[bold]clerk[/bold]" in shown(plan_panel(plan, plans().schema))
 
 
-def test_fewer_options() -> None:
+def test_max_options_says_how_many_are_left_out() -> None:
     plan = next(p for p in plans() if len(p.options) == 3)
     text = shown(plan_panel(plan, plans().schema, max_options=1))
     assert "2 more options not shown" in text
     assert "not shown" not in shown(plan_panel(plan, plans().schema))
 
 
-def test_people_without_options() -> None:
+def test_panel_of_people_without_options_says_why() -> None:
     accepted = next(iter(nobody()))
     assert "the model accepts this person as they are" in shown(plan_panel(accepted, nobody().schema))
     invalid = next(p for p in plans() if p.status == "invalid_input")
@@ -51,7 +51,7 @@ def test_people_without_options() -> None:
     assert "chance" not in text
 
 
-def test_how_close_somebody_came_and_what_is_proven() -> None:
+def test_panel_shows_nearest_miss_and_certificate() -> None:
     plan = next(p for p in hopeless() if p.nearest_miss is not None)
     assert plan.nearest_miss is not None
     proven = dataclasses.replace(plan, certificate=Certificate.of(4.0, 5.0, 1.0, 9))
@@ -61,7 +61,7 @@ def test_how_close_somebody_came_and_what_is_proven() -> None:
     assert "No set of options could cost less than 4.00 on average" in text
 
 
-def test_the_summary() -> None:
+def test_summary_shows_simulated_people_only_if_given() -> None:
     totals = Totals.of(plans())
     assert "imulated" not in shown(summary_table(totals))
     text = shown(summary_table(totals, SimulatedTotals.of(plans(), truth())))
@@ -70,7 +70,7 @@ def test_the_summary() -> None:
     assert "invalid_input" in text
 
 
-def test_a_schema() -> None:
+def test_schema_table_shows_values_and_directions() -> None:
     text = shown(schema_table(schema()))
     pay = schema().by_name["pay"].values
     assert f"{pay[0]} to {pay[-1]} $a$, {len(pay)} grid points" in text

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leastways.report import write_report
-from tests.browsers import chromium, with_letters
-from tests.report.made_up import plans, truth
+from tests.support.browsers import with_letters
+from tests.support.plans_with_markup import plans, truth
 
 pytest.importorskip("matplotlib")
 
@@ -20,15 +19,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(plans(), tmp_path_factory.mktemp("page") / "report.html", truth=truth())
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 700])
-def test_it_fits_and_axe_finds_nothing(browser: Any, file: Path, width: int, scheme: str) -> None:
+def test_report_fits_and_axe_finds_nothing(browser: Any, file: Path, width: int, scheme: str) -> None:
     tab = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
     tab.goto(file.as_uri())
     tab.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
@@ -38,7 +31,7 @@ def test_it_fits_and_axe_finds_nothing(browser: Any, file: Path, width: int, sch
     assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
 
 
-def test_letters_are_as_large_as_the_reader_has_them(browser: Any, file: Path) -> None:
+def test_font_size_follows_the_readers_setting(browser: Any, file: Path) -> None:
     sizes = []
     for chosen in (16, 32):
         large = with_letters(browser, chosen)
@@ -49,7 +42,7 @@ def test_letters_are_as_large_as_the_reader_has_them(browser: Any, file: Path) -
     assert sizes[1] == pytest.approx(2 * sizes[0])
 
 
-def test_paper_has_what_is_folded_away_on_the_screen(browser: Any, file: Path) -> None:
+def test_folded_parts_are_printed(browser: Any, file: Path) -> None:
     tab = browser.new_context(viewport={"width": 1000, "height": 800}).new_page()
     tab.goto(file.as_uri())
     parts = tab.locator("details > :not(summary)")
