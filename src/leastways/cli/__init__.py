@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from leastways.cli import audit, demo, plans, recommend, schema, service, study
 from leastways.cli.console import EXIT_CODES, INTERRUPTED
 
 __all__ = ["app", "main"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leastways.io.files import OutputFile, check_folder, draft_of, make_folder, write_text
+from leastways.io.files import OutputFile, check_folder, draft_of, make_folder
 from leastways.io.strict import canonical_json, is_finite_number, json_of, json_type, read_json, yaml_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ __all__ = [
     "read_table",
     "typed_column",
     "with_nan",
-    "write_text",
     "yaml_of",
 ]
 
@@ -54,6 +53,7 @@ def __getattr__(name: str) -> Any:
     """Load what reads tables, and pandas with it, on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from leastways.io import tables
 
     value = globals()[name] = getattr(tables, name)
     return value
