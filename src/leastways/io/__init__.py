@@ -55,5 +55,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leastways.io import tables
 
+    from leastways.io import tables
+
     value = globals()[name] = getattr(tables, name)
     return value
