@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leastways.io.files import OutputFile, check_folder, draft_of, make_folder
+from leastways.io.files import OutputFile, check_folder, draft_of, make_folder, write_text
 from leastways.io.strict import canonical_json, is_finite_number, json_of, json_type, read_json, yaml_of
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ __all__ = [
     "read_table",
     "typed_column",
     "with_nan",
+    "write_text",
     "yaml_of",
 ]
 
