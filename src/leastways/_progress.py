@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn
 
 Report = Callable[[float], None]
 
@@ -80,9 +81,64 @@ def count_bar(text: str, console: Console) -> Iterator[Callable[[int, int, str],
         yield lambda done, total, note: bar.update(task, completed=done, total=total, note=note)
 
 
-def _bar(console: Console | None, *figures: ProgressColumn) -> Progress:
+def _bar(console: Console | None, *figures: ProgressColumn) -> Bar:
     """Make a bar with some figures, that is gone when the work is done."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
     text = TextColumn("{task.description}", markup=False)
-    return Progress(SpinnerColumn(), text, BarColumn(), *figures, TimeElapsedColumn(), console=console, transient=True)
+    return Bar(SpinnerColumn(), text, BarColumn(), *figures, TimeElapsedColumn(), console=console, transient=True)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run over many people.
+
+    Attributes
+    ----------
+    done
+        People who are done, those of an earlier, interrupted call included.
+    total
+        All people.
+    found
+        The share of people with an option, of those done in this call.
+    people_per_second
+        Since this call began.
+    seconds_left
+        At this speed; NaN before there is one.
+    """
+
+    done: int
+    total: int
+    found: float
+    people_per_second: float
+    seconds_left: float
+
+
+class PeopleCounter:
+    """Counts people as they are done, and passes the `Progress` on."""
+
+    def __init__(self, total: int, done: int, show: Callable[[Progress], None] | None) -> None:
+        self._total, self._done, self._before = total, done, done
+        self._found = 0
+        self._show = show
+        self._began = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since this call began."""
+        return perf_counter() - self._began
+
+    def add(self, people: int, found: int) -> None:
+        """Count some people, of whom `found` have an option."""
+        self._done += people
+        self._found += found
+        if self._show is not None:
+            self._show(self.progress())
+
+    def progress(self) -> Progress:
+        """Return the progress so far."""
+        new = self._done - self._before
+        speed = new / self.seconds if new else float("nan")
+        share = self._found / new if new else float("nan")
+        return Progress(self._done, self._total, share, speed, (self._total - self._done) / speed)

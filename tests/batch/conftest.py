@@ -6,18 +6,18 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.batch.crowd import fitted, run, write
+from tests.support.applicant_files import fitted, run, write_people
 
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The people, as a Parquet file."""
-    return write(tmp_path_factory.mktemp("population") / "people.parquet")
+    """The applicants as a Parquet file."""
+    return write_people(tmp_path_factory.mktemp("applicants") / "people.parquet")
 
 
 @pytest.fixture(scope="session")
-def unbroken(source: Path) -> Path:
-    """The folder of a run that nothing happened to."""
-    out = source.parent / "unbroken"
+def uninterrupted(source: Path) -> Path:
+    """The folder of a run without faults or interruptions."""
+    out = source.parent / "uninterrupted"
     run(fitted(), source, out)
     return out

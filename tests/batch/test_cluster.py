@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes: the same results, and workers and schedulers that go away."""
+"""A Dask cluster of real processes: the same results, and workers and schedulers that are lost."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ import pytest
 
 from leastways.batch.manifest import made_with
 from leastways.errors import SettingError
-from tests.batch.crowd import Misbehaving, events, everybody_once, fitted, prints, run
-from tests.batch.test_faults import until
+from tests.support.applicant_files import (
+    Misbehaving,
+    check_each_person_once,
+    checksums,
+    events,
+    fitted,
+    run,
+)
+from tests.support.processes import own_environment, wait_until
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -38,7 +45,7 @@ def free_port() -> int:
 def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "dask", *arguments]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, env=os.environ | QUIET, start_new_session=True, **quiet)  # type: ignore[call-overload]
+    process = subprocess.Popen(command, env=own_environment() | QUIET, start_new_session=True, **quiet)  # type: ignore[call-overload]
     try:
         yield process
     finally:
@@ -66,29 +73,31 @@ def address() -> Iterator[str]:
         yield where
 
 
-def test_a_cluster_gives_the_same_files(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
+def test_cluster_writes_the_same_files(source: Path, uninterrupted: Path, tmp_path: Path, address: str) -> None:
     run(fitted(), source, tmp_path / "out", cluster=address)
-    assert prints(tmp_path / "out") == prints(unbroken)
+    assert checksums(tmp_path / "out") == checksums(uninterrupted)
     assert "Dask at" in (tmp_path / "out" / "log.jsonl").read_text()
 
 
-def test_a_worker_of_the_cluster_is_killed(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
-    """Dask gives the chunk to another; the worker that its nanny starts anew is told how to search, too."""
+def test_killed_worker_is_replaced_and_prepared(
+    source: Path, uninterrupted: Path, tmp_path: Path, address: str
+) -> None:
+    """Dask gives the chunk to another worker; the one that its nanny starts is prepared, too."""
     run(fitted(Misbehaving("die", str(tmp_path / "mark"))), source, tmp_path / "out", cluster=address)
     assert (tmp_path / "mark").exists()
-    everybody_once(tmp_path / "out")
-    assert prints(tmp_path / "out") == prints(unbroken)
+    check_each_person_once(tmp_path / "out")
+    assert checksums(tmp_path / "out") == checksums(uninterrupted)
 
 
-def test_a_worker_of_the_cluster_hangs(source: Path, unbroken: Path, tmp_path: Path, address: str) -> None:
+def test_hanging_worker_is_restarted(source: Path, uninterrupted: Path, tmp_path: Path, address: str) -> None:
     model = Misbehaving("hang", str(tmp_path / "mark"))
     run(fitted(model), source, tmp_path / "out", cluster=address, time_limit=4.0)
     assert "hung" in events(tmp_path / "out")
-    assert prints(tmp_path / "out") == prints(unbroken)
+    assert checksums(tmp_path / "out") == checksums(uninterrupted)
 
 
-def test_the_scheduler_is_restarted(source: Path, unbroken: Path, tmp_path: Path) -> None:
-    """Scheduler and workers are killed in the middle of a chunk, and others come in their place."""
+def test_run_continues_after_scheduler_restart(source: Path, uninterrupted: Path, tmp_path: Path) -> None:
+    """Scheduler and workers are killed in the middle of a chunk, and others replace them."""
     port, mark = free_port(), tmp_path / "mark"
     rec = fitted(Misbehaving("hang", str(mark)))
     done = threading.Event()
@@ -96,9 +105,9 @@ def test_the_scheduler_is_restarted(source: Path, unbroken: Path, tmp_path: Path
     def restart() -> None:
         with started(*scheduler(port)), started(*workers(port, 1)):
             up.set()
-            until(mark.exists)
+            wait_until(mark.exists)
         with started(*scheduler(port)), started(*workers(port, 1)):
-            done.wait()  # which comes, however the run ends
+            done.wait()  # set however the run ends
 
     up = threading.Event()
     operator = threading.Thread(target=restart)
@@ -109,23 +118,23 @@ def test_the_scheduler_is_restarted(source: Path, unbroken: Path, tmp_path: Path
     finally:
         done.set()
         operator.join()
-    everybody_once(tmp_path / "out")
-    assert prints(tmp_path / "out") == prints(unbroken)
+    check_each_person_once(tmp_path / "out")
+    assert checksums(tmp_path / "out") == checksums(uninterrupted)
 
 
-def test_no_cluster_there(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_scheduler_is_an_error(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leastways.batch.cluster._TIMEOUT", 1)
     with pytest.raises(SettingError, match="no Dask scheduler at"):
         run(fitted(), source, tmp_path / "out", cluster=f"tcp://127.0.0.1:{free_port()}")
 
 
 @pytest.mark.parametrize("address", ["scheduler", "http://127.0.0.1:8786", "tcp://127.0.0.1"])
-def test_no_address_of_a_cluster(source: Path, tmp_path: Path, address: str) -> None:
+def test_malformed_address_is_an_error(source: Path, tmp_path: Path, address: str) -> None:
     with pytest.raises(SettingError, match="is no address of a Dask scheduler"):
         run(fitted(), source, tmp_path / "out", cluster=address)
 
 
-def test_workers_with_other_packages(
+def test_workers_with_other_packages_are_refused(
     source: Path, tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("leastways.batch.cluster.made_with", lambda: made_with() | {"numpy": "1.0"})

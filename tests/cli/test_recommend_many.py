@@ -16,14 +16,14 @@ from leastways.batch.manifest import journal_lines
 from leastways.cli.console import _figures
 from leastways.cli.recommend import _terminated_as_interrupted
 from leastways.errors import DataError
-from tests.batch.test_faults import alive, children, until
 from tests.cli.bank import SMALL, document, recommend, run
 from tests.cli.test_process import COMMAND, files
+from tests.support.processes import children, is_alive, wait_until
 
 
 @pytest.fixture(autouse=True)
 def _in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leastways.batch.run.pickled", lambda _: None)  # quick to start
+    monkeypatch.setattr("leastways.batch.executors.pickled", lambda _: None)  # quick to start
 
 
 def test_a_folder_holds_the_plans_of_a_file(bank: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_audit_and_explain_read_a_folder(bank: Path, tmp_path: Path) -> None:
     assert said[0].stdout == said[1].stdout
     result = run("explain", tmp_path / "plans", "--person", "nobody at all")
     assert result.exit_code == 2
-    assert "there is nobody with the label 'nobody at all'" in result.stderr.replace("\n", " ")
+    assert "there is no person with the label 'nobody at all'" in result.stderr.replace("\n", " ")
 
 
 def test_dedup_says_what_it_saved(bank: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
         text=True,
     ) as process:
         try:
-            until(lambda: (started.exists() and len(journal_lines(plans)) == 2) or process.poll() is not None)
+            wait_until(lambda: (started.exists() and len(journal_lines(plans)) == 2) or process.poll() is not None)
             helpers = children(process.pid)
         finally:
             if process.poll() is None:
@@ -230,7 +230,7 @@ def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
     assert "--resume" in said
     assert "Traceback" not in said
     assert helpers
-    until(lambda: not any(alive(pid) for pid in helpers), 30)
+    wait_until(lambda: not any(is_alive(pid) for pid in helpers), 30)
     done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert len(read_plans(tmp_path / "plans")) == 12

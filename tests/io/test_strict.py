@@ -72,7 +72,7 @@ def test_what_is_missing_or_no_text(tmp_path: Path) -> None:
 
 def test_a_spoiled_line_of_a_journal_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(
-        '{"format": "leastways population", "version": 1, "finished": false, "input": {"rows": 9}}'
+        '{"format": "leastways run", "version": 1, "finished": false, "input": {"rows": 9}}'
     )
     (tmp_path / "journal.jsonl").write_text(DEEP + '\n{"number": 0, "people": 4}\n')
     assert people_done(tmp_path) == (4, 9)

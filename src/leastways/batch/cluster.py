@@ -1,4 +1,7 @@
-"""Run chunks on the workers of a Dask cluster."""
+"""Run chunks on the workers of a Dask cluster. Dask must be installed to import this.
+
+Dask schedules, moves and retries tasks; this module adds what it leaves to its clients.
+"""
 
 from __future__ import annotations
 
@@ -14,50 +17,51 @@ from distributed import Client, KilledWorker, get_worker
 from distributed.comm.addressing import get_address_host_port, normalize_address
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from leastways.batch.executors import NewWorkerError, WorkerLostError, cannot_load, taken
+from leastways.batch.executors import NewWorkerError, WorkerLostError, cannot_load, result_of
 from leastways.batch.manifest import made_with
-from leastways.batch.parts import Solved
-from leastways.batch.worker import Chunk, NotPreparedError, tell, warm_up, work
+from leastways.batch.parts import ChunkResult
+from leastways.batch.worker import Chunk, NotPreparedError, prepare, warm_up, work
 from leastways.errors import SettingError
 
 _PATIENCE = 600.0  # seconds that a scheduler, or its last worker, may be away
 _TIMEOUT = 10  # seconds for one try to connect
-_PLACES_KNOWN = 2.0  # seconds that the number of workers is taken as known
+_CAPACITY_KNOWN = 2.0  # seconds for which the number of threads is taken as known
 
 
-class DaskCluster:
+class DaskExecutor:
     """The workers of a Dask scheduler."""
 
     def __init__(self, address: str, key: str, blob: bytes, patience: float = _PATIENCE) -> None:
         self._address = address
-        self._told = (key, blob)
+        self._key, self._blob = key, blob
+        self._plugin_name = f"leastways-{key[:12]}"
         self._patience = patience
         self._count = itertools.count()
-        self._held: dict[Future[Solved], str] = {}  # the name of each task
-        self._begun: dict[str, float] = {}  # when a worker said that it began
-        self._places = (0, 0.0)
+        self._held: dict[Future[ChunkResult], str] = {}  # the name of each task
+        self._started: dict[str, float] = {}  # when a worker reported that it began
+        self._capacity = (0, 0.0)  # threads, and when they were counted
         self._client: Any = None
         _check_address(address)
         self._connect(first=True)
-        self.name = f"Dask at {address} ({self.places()} threads)"
+        self.name = f"Dask at {address} ({self.capacity()} threads)"
 
     @property
     def dashboard(self) -> str:
         """The address of Dask's own pages."""
         return str(self._client.dashboard_link)
 
-    def places(self) -> int:
+    def capacity(self) -> int:
         """Return how many threads the workers have, now; at least one, so that a chunk waits for a first worker."""
-        n, at = self._places
-        if time.monotonic() - at > _PLACES_KNOWN:
-            with suppress(OSError, TimeoutError):  # away for the moment: its tasks will tell
+        n, at = self._capacity
+        if time.monotonic() - at > _CAPACITY_KNOWN:
+            with suppress(OSError, TimeoutError):  # away for the moment: the tasks will raise
                 n = sum(self._client.nthreads().values())
-            self._places = (n, time.monotonic())
+            self._capacity = (n, time.monotonic())
         return max(n, 1)
 
-    def submit(self, chunk: Chunk) -> Future[Solved]:
+    def submit(self, chunk: Chunk) -> Future[ChunkResult]:
         """Give Dask a task."""
-        name = f"leastways-{self._told[0][:12]}-{next(self._count)}"
+        name = f"{self._plugin_name}-{next(self._count)}"
         try:
             future = self._submit(chunk, name)
         except (OSError, RuntimeError):  # the scheduler went away between two chunks
@@ -66,38 +70,37 @@ class DaskCluster:
         self._held[future] = name
         return future
 
-    def _submit(self, chunk: Chunk, name: str) -> Future[Solved]:
-
-        future: Future[Solved] = self._executor.submit(
-            work_and_say, self._told[0], chunk, self._plugin_name, name, key=name
+    def _submit(self, chunk: Chunk, name: str) -> Future[ChunkResult]:
+        future: Future[ChunkResult] = self._executor.submit(
+            work_and_report, self._key, chunk, self._plugin_name, name, key=name
         )
         return future
 
-    def since(self, future: Future[Solved]) -> float | None:
-        """Return when a worker said that it began, the last one if several had to."""
-        return self._begun.get(self._held[future])
+    def started(self, future: Future[ChunkResult]) -> float | None:
+        """Return when a worker reported that it began, the last one if there were several."""
+        return self._started.get(self._held[future])
 
-    def result(self, future: Future[Solved]) -> Solved:
-        """Return what came of a task. Dask itself has run it again where a worker was lost, up to a point."""
-        self._begun.pop(self._held.pop(future), None)
+    def result(self, future: Future[ChunkResult]) -> ChunkResult:
+        """Return the result of a task. Dask itself has run it again where a worker was lost, up to a point."""
+        self._started.pop(self._held.pop(future), None)
         try:
-            return taken(future)
+            return result_of(future)
         except KilledWorker as error:
             raise WorkerLostError("several Dask workers died on it") from error
         except NotPreparedError as error:
-            self._tell()
+            self._prepare_workers()
             raise NewWorkerError("the worker is new") from error
         except CancelledError as error:
             self._reconnect()
             raise NewWorkerError("the connection to the scheduler was lost") from error
 
-    def give_up(self, future: Future[Solved]) -> None:
-        """Restart the worker that hangs, where Dask has a nanny for it; the task is submitted again by the driver."""
+    def abandon(self, future: Future[ChunkResult]) -> None:
+        """Restart the worker that hangs, where Dask has a nanny for it; the driver submits the chunk again."""
         name = self._held.pop(future)
-        self._begun.pop(name, None)
+        self._started.pop(name, None)
         hanging = [address for address, keys in self._client.processing().items() if name in keys]
         future.cancel()
-        if hanging:  # which takes a while: a nanny asks politely first
+        if hanging:  # in the background: a nanny first waits for the worker to end by itself
             threading.Thread(target=self._restart, args=(hanging,), daemon=True).start()
 
     def _restart(self, addresses: list[str]) -> None:
@@ -108,22 +111,19 @@ class DaskCluster:
         """Leave the cluster; its workers stay."""
         for future in list(self._held):
             future.cancel()
-        with suppress(OSError, TimeoutError, ValueError):  # the scheduler, or what it knew of us, may be gone
+        with suppress(OSError, TimeoutError, ValueError):  # the scheduler, or its record of the plugin, may be gone
             self._client.unregister_worker_plugin(self._plugin_name)
         self._client.close()
 
-    @property
-    def _plugin_name(self) -> str:
-        return f"leastways-{self._told[0][:12]}"
-
     def _reconnect(self) -> None:
-        """Take up the work with the scheduler that came in the place of the lost one."""
+        """Continue with the scheduler that replaced the lost one."""
         if self._client.status == "running":
-            self._tell()  # the client found it by itself; a new scheduler knows nothing of us
+            self._prepare_workers()  # the client found it by itself; a new scheduler has no plugins
         else:
             self._connect()
 
     def _connect(self, first: bool = False) -> None:
+        """Connect to the scheduler: at once for the first time, later for as long as it may be away."""
         deadline = time.monotonic() + (0 if first else self._patience)
         if self._client is not None:
             self._client.close()
@@ -136,28 +136,28 @@ class DaskCluster:
                     raise SettingError(f"there is no Dask scheduler at {self._address!r}: {error}") from error
                 time.sleep(1.0)
         self._executor = self._client.get_executor(pure=False)
-        self._tell()
+        self._prepare_workers()
 
-    def _note_begun(self, event: tuple[float, str]) -> None:
-        self._begun[event[1]] = time.monotonic()
+    def _note_started(self, event: tuple[float, str]) -> None:
+        self._started[event[1]] = time.monotonic()
 
-    def _tell(self) -> None:
-        """Tell all workers, and those to come, how to search: once each."""
-
-        self._client.subscribe_topic(self._plugin_name, self._note_begun)
+    def _prepare_workers(self) -> None:
+        """Prepare all workers, once each, also those that join later."""
+        self._client.subscribe_topic(self._plugin_name, self._note_started)
         try:
-            self._client.register_plugin(Instructions(*self._told, made_with()), name=self._plugin_name)
+            plugin = PrepareWorker(self._key, self._blob, made_with())
+            self._client.register_plugin(plugin, name=self._plugin_name)
         except (OSError, TimeoutError) as error:
             raise SettingError(f"the Dask scheduler at {self._address!r} went away again: {error}") from error
         except SettingError:  # a worker with other packages
             raise
         except Exception as error:  # what a worker raised when it loaded the model
             raise cannot_load(error) from error
-        self._places = (0, 0.0)
+        self._capacity = (0, 0.0)
 
 
 def _check_address(address: str) -> None:
-    """Raise where Dask would not even try to connect; its client would say so late, and with a traceback beside it."""
+    """Raise for an address that Dask could not use: its client would fail late, and with a traceback."""
     try:
         get_address_host_port(normalize_address(address))
     except ValueError as error:
@@ -166,8 +166,8 @@ def _check_address(address: str) -> None:
         ) from error
 
 
-class Instructions(WorkerPlugin):
-    """How to search: sent to each worker once, also to those that join later."""
+class PrepareWorker(WorkerPlugin):
+    """Prepares each worker for a run, once, as it joins."""
 
     def __init__(self, key: str, blob: bytes, packages: Mapping[str, str]) -> None:
         self.key = key
@@ -175,7 +175,7 @@ class Instructions(WorkerPlugin):
         self.packages = dict(packages)  # of the driver
 
     def setup(self, worker: Any) -> None:
-        """Load the model, where that means the same as for the driver: who solves what must change no result."""
+        """Load the recourse, if the worker has the driver's packages: results must not depend on the worker."""
         mine = made_with()
         found = [
             f"{name} {mine.get(name)}, not {theirs}"
@@ -187,11 +187,11 @@ class Instructions(WorkerPlugin):
                 f"the Dask worker at {worker.address!r} has other packages than the driver: {'; '.join(found)}. "
                 "Install the same on all machines."
             )
-        tell(self.key, self.blob)
+        prepare(self.key, self.blob)
 
 
-def work_and_say(key: str, chunk: Chunk, topic: str, name: str) -> Solved:
-    """Solve a chunk in a Dask worker, and say when it was begun: Dask itself tells no client."""
+def work_and_report(key: str, chunk: Chunk, topic: str, name: str) -> ChunkResult:
+    """Solve a chunk in a Dask worker, and report when it began, which Dask itself does not."""
     warm_up(key)
     get_worker().log_event(topic, name)
     return work(key, chunk)

@@ -1,21 +1,27 @@
-"""Run chunks on processes, threads, or a given executor."""
+"""Run chunks on processes of this machine, on threads, or on an executor that the user gave.
+
+A `ChunkExecutor` takes a chunk whenever it has capacity, and distinguishes a worker that was lost from a chunk that
+failed. What to do about either is decided by the driver.
+"""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, Protocol
 
+from leastways._extras import require
 from leastways.batch import worker
-from leastways.batch.parts import Solved
+from leastways.batch.parts import ChunkResult
 from leastways.batch.worker import Chunk, NotPreparedError
 from leastways.errors import SettingError
 from leastways.recourse import Recourse
@@ -24,24 +30,105 @@ _ONE_THREAD = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
     *("NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
 )
-_STARTS = 3  # worker processes in a row that may die, or hang, before they have begun
+_STARTS = 3  # worker processes in a row that may die, or hang, before they are ready
 _START_SECONDS = 1800.0  # that a process may take to load and try the model: compiling may take minutes
 
 
 class WorkerLostError(Exception):
-    """The worker is gone, and with it what it was working on; the chunk may be fine."""
+    """A worker is gone, and its chunk with it; the chunk may be fine."""
 
 
 class NewWorkerError(WorkerLostError):
-    """The worker joined late and did not know how to search yet."""
+    """A worker joined late and was not prepared yet."""
 
 
 class ChunkEndedError(Exception):
-    """What ran in the worker tried to end it, or to interrupt it; the driver is not meant."""
+    """Code in the worker raised SystemExit or KeyboardInterrupt, which must not end the driver."""
 
 
-def taken(future: Future[Solved]) -> Solved:
-    """Return a result, or raise what was raised in the worker, as an error that cannot be mistaken for our own."""
+class ChunkExecutor(Protocol):
+    """What the driver needs of any group of workers."""
+
+    name: str
+
+    def capacity(self) -> int:
+        """Return how many chunks can be worked on at the same time, now."""
+        ...
+
+    def submit(self, chunk: Chunk) -> Future[ChunkResult]:
+        """Give a chunk to a free worker."""
+        ...
+
+    def started(self, future: Future[ChunkResult]) -> float | None:
+        """Return when a worker began on a chunk, by the monotonic clock; None before that."""
+        ...
+
+    def result(self, future: Future[ChunkResult]) -> ChunkResult:
+        """Return the result of a chunk; raise `WorkerLostError`, or what the chunk raised."""
+        ...
+
+    def abandon(self, future: Future[ChunkResult]) -> None:
+        """Drop a chunk whose worker hangs, and the worker too, where possible."""
+        ...
+
+    def close(self, at_once: bool) -> None:
+        """Release all workers; `at_once` does not wait for the chunks they work on."""
+        ...
+
+
+def executor_for(
+    recourse: Recourse, workers: int | None, executor: Executor | None, cluster: str | None
+) -> ChunkExecutor:
+    """Return the executor that the user asked for: a Dask cluster, their own, processes, or else threads."""
+    blob = pickled(recourse)
+    key = hashlib.sha256(blob or b"").hexdigest()
+    if cluster is not None:
+        require("distributed", "cluster", "A Dask cluster")
+        from leastways.batch.cluster import DaskExecutor
+
+        return DaskExecutor(cluster, key, _sendable(blob))
+    if executor is not None:
+        if isinstance(executor, ThreadPoolExecutor) and blob is None:
+            return ThreadExecutor(workers or executor._max_workers, recourse)
+        return GivenExecutor(executor, workers, key, _sendable(blob))
+    n = workers or _cores()
+    return ThreadExecutor(n, recourse) if blob is None else ProcessExecutor(n, key, blob)
+
+
+def _sendable(blob: bytes | None) -> bytes:
+    if blob is None:
+        raise SettingError("the model cannot be pickled, so it cannot be sent to other processes; work in threads.")
+    return blob
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def pickled(recourse: Recourse) -> bytes | None:
+    """Return a fitted recourse as a pickle, or None where it cannot be sent to another process."""
+    dumps = _dumps()
+    with suppress(Exception):  # pickling runs the model's own code, which may raise anything
+        blob: bytes = dumps(recourse)
+        pickle.loads(blob)  # some classes can be written and not read
+        return blob
+    return None
+
+
+def _dumps() -> Callable[[Any], bytes]:
+    """Return a pickler that sends functions of a notebook or a script as code, as joblib and Dask have one."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        with suppress(ImportError):
+            dumps: Callable[[Any], bytes] = import_module(name).dumps
+            return dumps
+    return pickle.dumps
+
+
+def result_of(future: Future[ChunkResult]) -> ChunkResult:
+    """Return a result, or raise what the worker raised, as an error that cannot end the driver."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -50,107 +137,85 @@ def taken(future: Future[Solved]) -> Solved:
     raise ChunkEndedError(f"{type(error).__name__}: {error}") from error
 
 
-class ChunkExecutor(Protocol):
-    """Workers behind one door."""
-
-    name: str
-
-    def places(self) -> int:
-        """Return how many chunks can be worked on at the same time, now."""
-        ...
-
-    def submit(self, chunk: Chunk) -> Future[Solved]:
-        """Give a chunk to a free place."""
-        ...
-
-    def since(self, future: Future[Solved]) -> float | None:
-        """Return when a worker began on a chunk, by the monotonic clock; None where it has not yet."""
-        ...
-
-    def result(self, future: Future[Solved]) -> Solved:
-        """Return what came of a chunk; raises `WorkerLostError`, or what the chunk raised."""
-        ...
-
-    def give_up(self, future: Future[Solved]) -> None:
-        """Get rid of a worker that hangs, and of its chunk."""
-        ...
-
-    def close(self, at_once: bool) -> None:
-        """Send everybody home; `at_once` without waiting for what they are at."""
-        ...
+def cannot_load(error: BaseException) -> SettingError:
+    """Return the error for a worker that cannot load what this process can."""
+    return SettingError(
+        f"a worker cannot load the model: {type(error).__name__}: {error}. Workers must have the packages and modules "
+        "that this process has; or work in threads: executor=ThreadPoolExecutor(...)."
+    )
 
 
-class Processes:
-    """Processes of our own, each behind an executor of its own: one that dies takes nobody else's chunk along."""
+class ProcessExecutor:
+    """Processes of our own, each in a pool of its own: one that dies takes no other worker's chunk along."""
 
     def __init__(self, workers: int, key: str, blob: bytes) -> None:
         self.name = f"{workers} process{'es' if workers > 1 else ''}"
-        self._told = (key, blob)
-        self._seats: list[_Seat | None] = [None] * workers
+        self._key, self._blob = key, blob
+        self._processes: list[_Process | None] = [None] * workers
         self._deaths_at_start = 0
 
-    def places(self) -> int:
+    def capacity(self) -> int:
         """Return the number of processes."""
-        return len(self._seats)
+        return len(self._processes)
 
-    def submit(self, chunk: Chunk) -> Future[Solved]:
-        """Give a chunk to a process that has none; one that died is replaced here."""
-        place = next(i for i, seat in enumerate(self._seats) if seat is None or seat.chunk is None)
-        seat = self._seats[place]
-        if seat is None:
-            seat = self._seats[place] = _Seat(*self._told)
-        return seat.submit(self._told[0], chunk)
+    def submit(self, chunk: Chunk) -> Future[ChunkResult]:
+        """Give a chunk to a free process; one that died is replaced here."""
+        slot = next(i for i, process in enumerate(self._processes) if process is None or process.chunk is None)
+        process = self._processes[slot]
+        if process is None:
+            process = self._processes[slot] = _Process(self._key, self._blob)
+        return process.submit(self._key, chunk)
 
-    def since(self, future: Future[Solved]) -> float | None:
-        """Return when the process began: not before it was ready, or ought to have been."""
-        seat = self._seat_of(future)[1]
-        late = time.monotonic() > seat.made + _START_SECONDS
-        return seat.made + _START_SECONDS if seat.since is None and late else seat.since
+    def started(self, future: Future[ChunkResult]) -> float | None:
+        """Return when the process began: not before it was ready, or had to be."""
+        process = self._process_of(future)[1]
+        late = time.monotonic() > process.made + _START_SECONDS
+        return process.made + _START_SECONDS if process.started is None and late else process.started
 
-    def result(self, future: Future[Solved]) -> Solved:
-        """Return what came of a chunk, and free the place."""
-        place, seat = self._seat_of(future)
+    def result(self, future: Future[ChunkResult]) -> ChunkResult:
+        """Return the result of a chunk, and free its process."""
+        slot, process = self._process_of(future)
         try:
-            solved = taken(future)
+            found = result_of(future)
         except BrokenExecutor as error:
-            self._seats[place] = None
-            seat.close()
-            self._note_death(seat)
+            self._processes[slot] = None
+            process.close()
+            self._note_death(process)
             raise WorkerLostError("the worker process died") from error
         except NotPreparedError as error:
-            raise cannot_load(seat.begun.exception() or error) from error
+            raise cannot_load(process.ready.exception() or error) from error
         finally:
-            seat.chunk = None
+            process.chunk = None
         self._deaths_at_start = 0
-        return solved
+        return found
 
-    def give_up(self, future: Future[Solved]) -> None:
-        """Kill the process; the next chunk for this place gets a new one."""
-        place, seat = self._seat_of(future)
-        self._seats[place] = None
-        begun = seat.since is not None
-        seat.kill()
-        if not begun:
-            self._note_start_lost()
+    def abandon(self, future: Future[ChunkResult]) -> None:
+        """Kill the process; the next chunk starts a new one."""
+        slot, process = self._process_of(future)
+        self._processes[slot] = None
+        was_ready = process.started is not None
+        process.kill()
+        if not was_ready:
+            self._count_death_at_start()
 
     def close(self, at_once: bool) -> None:
         """End all processes."""
-        for seat in self._seats:
-            if seat is not None:
-                seat.kill() if at_once else seat.close()
-        self._seats = [None] * len(self._seats)
+        for process in self._processes:
+            if process is not None:
+                process.kill() if at_once else process.close()
+        self._processes = [None] * len(self._processes)
 
-    def _seat_of(self, future: Future[Solved]) -> tuple[int, _Seat]:
-        return next((i, seat) for i, seat in enumerate(self._seats) if seat is not None and seat.chunk is future)
+    def _process_of(self, future: Future[ChunkResult]) -> tuple[int, _Process]:
+        return next((i, p) for i, p in enumerate(self._processes) if p is not None and p.chunk is future)
 
-    def _note_death(self, seat: _Seat) -> None:
-        """Stop where processes die again and again before they have begun: no chunk is at fault."""
-        if seat.begun.done() and seat.begun.exception() is None:
+    def _note_death(self, process: _Process) -> None:
+        """Count processes that die in a row before they are ready: then no chunk is at fault."""
+        if process.ready.done() and process.ready.exception() is None:
             self._deaths_at_start = 0
             return
-        self._note_start_lost()
+        self._count_death_at_start()
 
-    def _note_start_lost(self) -> None:
+    def _count_death_at_start(self) -> None:
         self._deaths_at_start += 1
         if self._deaths_at_start >= _STARTS:
             raise SettingError(
@@ -160,21 +225,21 @@ class Processes:
             )
 
 
-class _Seat:
-    """An executor with one process, which has been told how to search."""
+class _Process:
+    """A pool of one process, which is prepared as it starts."""
 
     def __init__(self, key: str, blob: bytes) -> None:
         self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-        self.chunk: Future[Solved] | None = None
-        self.since: float | None = None
+        self.chunk: Future[ChunkResult] | None = None
+        self.started: float | None = None
         self.made = time.monotonic()
         with _one_thread_each():
-            self.begun = self.pool.submit(worker.begin, key, blob)
-        self.begun.add_done_callback(lambda _: setattr(self, "since", time.monotonic()))
+            self.ready = self.pool.submit(worker.start_process, key, blob)
+        self.ready.add_done_callback(lambda _: setattr(self, "started", time.monotonic()))
 
-    def submit(self, key: str, chunk: Chunk) -> Future[Solved]:
-        if self.begun.done():
-            self.since = time.monotonic()
+    def submit(self, key: str, chunk: Chunk) -> Future[ChunkResult]:
+        if self.ready.done():
+            self.started = time.monotonic()
         self.chunk = self.pool.submit(worker.work, key, chunk)
         return self.chunk
 
@@ -190,7 +255,7 @@ class _Seat:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Start processes that compute on one core each: as many of them as cores would get into each other's way."""
+    """Limit processes that start here to one thread each, so that they do not compete for the same cores."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
@@ -203,87 +268,87 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class Threads:
+class ThreadExecutor:
     """Threads of this process, for models that cannot be sent to another."""
 
     def __init__(self, workers: int, recourse: Recourse) -> None:
         self.name = f"{workers} thread{'s' if workers > 1 else ''}"
         self._free = [copy.copy(recourse) for _ in range(workers)]
-        self._held: dict[Future[Solved], tuple[Recourse, float]] = {}
+        self._held: dict[Future[ChunkResult], tuple[Recourse, float]] = {}
 
-    def places(self) -> int:
+    def capacity(self) -> int:
         """Return the number of threads."""
         return len(self._free) + len(self._held)
 
-    def submit(self, chunk: Chunk) -> Future[Solved]:
-        """Solve a chunk in a thread that does not keep the process from ending."""
-        future: Future[Solved] = Future()
+    def submit(self, chunk: Chunk) -> Future[ChunkResult]:
+        """Solve a chunk in a daemon thread, which does not keep the process from ending."""
+        future: Future[ChunkResult] = Future()
         recourse = self._free.pop()
         self._held[future] = (recourse, time.monotonic())
         future.set_running_or_notify_cancel()
-        threading.Thread(target=_into, args=(future, worker.solve, recourse, chunk), daemon=True).start()
+        threading.Thread(target=_run_into, args=(future, worker.solve, recourse, chunk), daemon=True).start()
         return future
 
-    def since(self, future: Future[Solved]) -> float | None:
+    def started(self, future: Future[ChunkResult]) -> float | None:
         """Return when the thread began."""
         return self._held[future][1]
 
-    def result(self, future: Future[Solved]) -> Solved:
-        """Return what came of a chunk, and free the place."""
+    def result(self, future: Future[ChunkResult]) -> ChunkResult:
+        """Return the result of a chunk, and free its thread."""
         self._free.append(self._held.pop(future)[0])
-        return taken(future)
+        return result_of(future)
 
-    def give_up(self, future: Future[Solved]) -> None:
-        """Leave a thread to itself: it cannot be ended, so another takes its place."""
+    def abandon(self, future: Future[ChunkResult]) -> None:
+        """Replace a thread that hangs by another: it cannot be ended."""
         recourse, _ = self._held.pop(future)
         self._free.append(copy.copy(recourse))
 
     def close(self, at_once: bool) -> None:
-        """Nothing to do: threads end with their chunk, or with the process."""
+        """Do nothing: threads end with their chunk, or with the process."""
 
 
-def _into(future: Future[Solved], function: Callable[..., Solved], *arguments: Any) -> None:
+def _run_into(future: Future[ChunkResult], function: Callable[..., ChunkResult], *arguments: Any) -> None:
+    """Call a function and put its result, or what it raised, into a future."""
     try:
         future.set_result(function(*arguments))
-    except BaseException as error:  # handed to whoever waits for the result
+    except BaseException as error:
         future.set_exception(error)
 
 
 class GivenExecutor:
-    """An executor that somebody else started, and will end."""
+    """An executor that the user started and will end."""
 
     def __init__(self, executor: Executor, workers: int | None, key: str, blob: bytes) -> None:
         self.name = type(executor).__name__
         self._executor = executor
-        self._places = workers or int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
-        self._told = (key, blob)
-        self._held: dict[Future[Solved], float] = {}  # since when
-        self._first = self._places  # so many chunks carry the instructions: most likely one for each worker
+        self._capacity = workers or int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+        self._key, self._blob = key, blob
+        self._held: dict[Future[ChunkResult], float] = {}  # since when
+        self._to_prepare = self._capacity  # so many chunks carry the pickle: most likely one for each worker
 
-    def places(self) -> int:
-        """Return how many chunks it was said to work on at a time."""
-        return self._places
+    def capacity(self) -> int:
+        """Return how many chunks the executor works on at a time, as far as it says."""
+        return self._capacity
 
-    def submit(self, chunk: Chunk) -> Future[Solved]:
-        """Pass a chunk on."""
-        key, blob = self._told
-        told = blob if self._first > 0 else None
-        self._first = max(self._first - 1, 0)  # below 0 a worker that is new later would never be told
-        future = self._executor.submit(worker.work, key, chunk, told)
+    def submit(self, chunk: Chunk) -> Future[ChunkResult]:
+        """Pass a chunk on, with the pickle where a worker may need it."""
+        blob = self._blob if self._to_prepare > 0 else None
+        self._to_prepare = max(self._to_prepare - 1, 0)  # below 0 a worker that joins later would never be prepared
+        future = self._executor.submit(worker.work, self._key, chunk, blob)
         self._held[future] = time.monotonic()
         return future
 
-    def since(self, future: Future[Solved]) -> float | None:
-        """Return when it was passed on; no executor says when it began."""
+    def started(self, future: Future[ChunkResult]) -> float | None:
+        """Return when a chunk was passed on; executors do not say when work on it began."""
         return self._held[future]
 
-    def result(self, future: Future[Solved]) -> Solved:
-        """Return what came of a chunk; a worker that did not know how to search is told with the next one."""
+    def result(self, future: Future[ChunkResult]) -> ChunkResult:
+        """Return the result of a chunk; a worker that was not prepared is with the next one."""
         del self._held[future]
         try:
-            return taken(future)
+            return result_of(future)
         except NotPreparedError as error:
-            self._first += 1
+            self._to_prepare += 1
             raise NewWorkerError("the worker is new") from error
         except BrokenExecutor as error:
             raise SettingError(
@@ -291,44 +356,17 @@ class GivenExecutor:
                 "with --resume (resume=True)."
             ) from error
 
-    def give_up(self, future: Future[Solved]) -> None:
-        """Forget a chunk that takes too long; whoever works on it cannot be reached, and is missed until done."""
+    def abandon(self, future: Future[ChunkResult]) -> None:
+        """Forget a chunk that takes too long; its worker cannot be reached and does not count until it is done."""
         self._held.pop(future)
         if future.cancel():
             return
-        self._places -= 1
-        if self._places == 0:
+        self._capacity -= 1
+        if self._capacity == 0:
             raise SettingError(f"all workers of the {self.name} that was given hang; what is done is kept.")
-        future.add_done_callback(lambda _: setattr(self, "_places", self._places + 1))
+        future.add_done_callback(lambda _: setattr(self, "_capacity", self._capacity + 1))
 
     def close(self, at_once: bool) -> None:
-        """Take back what has not begun."""
+        """Cancel chunks that no worker has begun."""
         for future in self._held:
             future.cancel()
-
-
-def pickled(recourse: Recourse) -> bytes | None:
-    """Return what tells another process how to search; None where the model cannot be sent."""
-    dumps = _dumps()
-    with suppress(Exception):  # pickling runs the model's own code, which may raise anything
-        blob: bytes = dumps(recourse)
-        pickle.loads(blob)  # a class may be written and not read
-        return blob
-    return None
-
-
-def _dumps() -> Callable[[Any], bytes]:
-    """Return a pickler that sends functions of a notebook or a script as code: joblib has one, and Dask."""
-    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
-        with suppress(ImportError):
-            dumps: Callable[[Any], bytes] = import_module(name).dumps
-            return dumps
-    return pickle.dumps
-
-
-def cannot_load(error: BaseException) -> SettingError:
-    """Say that a worker cannot load what this process can."""
-    return SettingError(
-        f"a worker cannot load the model: {type(error).__name__}: {error}. Workers must have the packages and modules "
-        "that this process has; or work in threads: executor=ThreadPoolExecutor(...)."
-    )

@@ -1,4 +1,8 @@
-"""Cut the input into parts and assemble each part's tables."""
+"""Cut the input into parts, and put the results of workers together into the two tables of each part.
+
+A part begins and ends where the number of people per part says, whatever the workers. The types of columns depend on
+the schema alone: a type inferred from the rows of a chunk would change with the chunk, and the file's bytes too.
+"""
 
 from __future__ import annotations
 
@@ -27,106 +31,119 @@ if TYPE_CHECKING:
 
 
 ROW, PERSON = "row", "person"
-PLACE = ROW  # while tables are put together: of a person among those at hand. No feature can have this name
+POSITION = ROW  # column of the options with the person's position, until `row` and `person` are known
 _WHOLE = ("n_options", "queries", "option")
 _TEXT = ("status", "reason")
 
 
 @dataclass(frozen=True)
-class Solved:
-    """What a worker hands back: tables of people in the order they came in, without who they are."""
+class ChunkResult:
+    """The result of a chunk: tables of its people, in their order and without labels."""
 
-    people: Any  # a row each: the summary of a plan, then the features as they are
-    options: Any  # place of the person among these people, option, features as they would be, figures
-    good: int  # people whom the model answered for throughout; rows that could not be used are none of them
+    people: Any  # a row each: the summary of the plan, then the features as they are
+    options: Any  # a row each: position of the person among these people, option, features after it, figures
+    answered: int  # people with a usable row for whom the model never failed
     failed: int  # people on whom the model failed, at once or during the search
     seconds: float  # in the worker
-    searching: float  # of them within `Recourse.recommend`
+    search_seconds: float  # of them within `Recourse.recommend`
 
 
 def check_names(schema: Schema) -> None:
     """Raise where a feature has the name of a column that is written beside the features."""
     if ROW in schema.names:
-        raise SchemaError(f"a feature is called {ROW!r}, which is where the place of a person is written; rename it.")
+        raise SchemaError(
+            f"a feature is called {ROW!r}, which is where the position of a person is written; rename it."
+        )
 
 
 def summary_schema(schema: Schema) -> pa.Schema:
-    """Return the types of the table of people, less `row` and `person`."""
+    """Return the column types of the people's table, without `row` and `person`."""
     pa = arrow()
     own = [pa.field(name, _type_of(pa, name)) for name in SUMMARY]
     return pa.schema(own + [pa.field(f.name, feature_type(f)) for f in schema.features])
 
 
 def options_schema(schema: Schema) -> pa.Schema:
-    """Return the types of the table of options, with the place of a person where `row` and `person` will be."""
+    """Return the column types of the options' table, with a person's position in place of `row` and `person`."""
     pa = arrow()
-    heads = [pa.field(PLACE, pa.int64()), pa.field("option", pa.int64())]
+    heads = [pa.field(POSITION, pa.int64()), pa.field("option", pa.int64())]
     features = [pa.field(f.name, feature_type(f)) for f in schema.features]
     return pa.schema(heads + features + [pa.field(name, pa.float64()) for name in FIGURES])
 
 
 def feature_type(feature: Feature) -> Any:
-    """Return the type in which a feature is written."""
+    """Return the Arrow type of a feature's column."""
     pa = arrow()
     if feature.numeric:
         if feature.number_dtype is not None:
             return pa.from_numpy_dtype(feature.number_dtype)
         return pa.int64() if feature.whole else pa.float64()
-    kinds = {type(value) for value in feature.values}
-    if kinds == {bool}:
+    types = {type(value) for value in feature.values}
+    if types == {bool}:
         return pa.bool_()
-    if kinds == {int}:
+    if types == {int}:
         return pa.int64()
-    return pa.float64() if kinds <= {int, float} else pa.string()
+    return pa.float64() if types <= {int, float} else pa.string()
 
 
 def grid_rows(schema: Schema, n: int) -> pd.DataFrame:
-    """Return people who do not exist: rows of values drawn from the grids, always the same."""
+    """Return `n` made-up people with values drawn from the schema's grids, always the same."""
     draw = np.random.default_rng(0)
     codes = np.stack([draw.integers(0, len(f.values), n) for f in schema.features], axis=1)
     return schema.decode(with_offered_values(schema, codes.astype(np.int32)))  # a model may refuse others
 
 
 def people_table(plans: RecoursePlans) -> pa.Table:
-    """Return the people of some plans: what came of them, and their features as far as the schema knows the values."""
+    """Return the people of some plans: summary and features, null where the schema does not know a value."""
     pa = arrow()
     form = summary_schema(plans.schema)
     columns = [_plain_array(plans.summary[name], form.field(name).type) for name in SUMMARY]
-    columns += [_as_they_are(feature, plans.people[feature.name]) for feature in plans.schema.features]
+    columns += [_values_as_given(feature, plans.people[feature.name]) for feature in plans.schema.features]
     return pa.table(columns, schema=form)
 
 
 def options_table(plans: RecoursePlans) -> pa.Table:
-    """Return the options of some plans, a person named by their place among the people."""
+    """Return the options of some plans, with the position of each person among the people."""
     pa = arrow()
     form = options_schema(plans.schema)
-    places = plans.people.index.get_indexer(pd.Index(plans.options["person"])).astype(np.int64)
-    columns = [pa.array(places), pa.array(plans.options["option"].to_numpy(np.int64))]
+    positions = plans.people.index.get_indexer(pd.Index(plans.options["person"])).astype(np.int64)
+    columns = [pa.array(positions), pa.array(plans.options["option"].to_numpy(np.int64))]
     columns += [_option_column(feature, plans.options[feature.name]) for feature in plans.schema.features]
     columns += [pa.array(plans.options[name].to_numpy(np.float64)) for name in FIGURES]
     return pa.table(columns, schema=form)
 
 
-def options_of(options: Any, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
-    """Return the options of people by their places, in that order: whose each is, counted from 0, and the rows."""
-    whose = options[PLACE].to_numpy()
-    begin, end = np.searchsorted(whose, places), np.searchsorted(whose, places, side="right")
+def options_of(options: Any, positions: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
+    """Return the options of the people at given positions, in that order, as (index into `positions`, rows) [m]."""
+    whose = options[POSITION].to_numpy()
+    begin, end = np.searchsorted(whose, positions), np.searchsorted(whose, positions, side="right")
     count = end - begin
-    person = np.repeat(np.arange(len(places)), count)
+    person = np.repeat(np.arange(len(positions)), count)
     within = np.arange(len(person)) - np.repeat(np.cumsum(count) - count, count)
     return person, options.take(arrow().array(begin[person] + within))
 
 
-def unusable_person(schema: Schema, reason: str, frame: pd.DataFrame | None = None) -> Solved:
-    """Return somebody for whom nothing could be found, and why; `frame` is their row, where it can be read."""
+def joined(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Concatenate the (people, options) tables of several groups of people."""
+    pa = arrow()
+    shifted, before = [], 0
+    for people, options in tables:
+        positions = options[POSITION].to_numpy() + before
+        shifted.append(options.set_column(0, options.schema.field(0), pa.array(positions)))
+        before += len(people)
+    return pa.concat_tables([people for people, _ in tables]), pa.concat_tables(shifted)
+
+
+def unusable_person(schema: Schema, reason: str, frame: pd.DataFrame | None = None) -> ChunkResult:
+    """Return the result for a person with status `invalid_input`; `frame` is their row, where it can be read."""
     pa = arrow()
     known = {"status": "invalid_input", "n_options": 0, "queries": 0, "reason": reason}
     form = summary_schema(schema)
     columns = [pa.array([known.get(name, np.nan)], form.field(name).type) for name in SUMMARY]
     for feature in schema.features:
         kind = feature_type(feature)
-        columns.append(pa.nulls(1, kind) if frame is None else _as_they_are(feature, frame[feature.name]))
-    return Solved(pa.table(columns, schema=form), options_schema(schema).empty_table(), 0, 0, 0.0, 0.0)
+        columns.append(pa.nulls(1, kind) if frame is None else _values_as_given(feature, frame[feature.name]))
+    return ChunkResult(pa.table(columns, schema=form), options_schema(schema).empty_table(), 0, 0, 0.0, 0.0)
 
 
 def _type_of(pa: Any, name: str) -> Any:
@@ -140,8 +157,8 @@ def _plain_array(column: pd.Series[Any], kind: Any) -> Any:
     return pa.array(column.to_numpy(), kind)  # NaN stays NaN
 
 
-def _as_they_are(feature: Feature, column: pd.Series[Any]) -> Any:
-    """Return values, null where one is missing; also where the column cannot hold it, and then the reason names it."""
+def _values_as_given(feature: Feature, column: pd.Series[Any]) -> Any:
+    """Return a feature's values, null where one is missing or does not fit the column's type."""
     pa = arrow()
     kind = feature_type(feature)
     if not feature.numeric:
@@ -162,7 +179,7 @@ def _option_column(feature: Feature, column: pd.Series[Any]) -> Any:
     pa = arrow()
     kind = feature_type(feature)
     if not feature.numeric or feature.missing:
-        return _as_they_are(feature, column)
+        return _values_as_given(feature, column)
     return pa.array(column.to_numpy(dtype=np.float64)).cast(kind, safe=False)
 
 
@@ -174,17 +191,17 @@ def _categories(feature: Feature, codes: NDArray[np.int32], kind: Any) -> Any:
 
 @dataclass
 class Part:
-    """A stretch of people, while it is being worked on."""
+    """Consecutive people that are written together, with their results so far."""
 
     number: int
     first: int
     labels: Any  # [n] an arrow array
-    frame: pd.DataFrame  # those to solve; once everybody has what was found for their kind, one of each
-    source: NDArray[np.int64]  # [n] the row of `frame` that stands for each person, -1 where theirs cannot be read
-    trouble: Mapping[int, str]  # place -> why the row cannot be read
-    told_each: Mapping[int, Preferences]  # by row of `frame`
-    solved: dict[int, Solved] = field(default_factory=dict)  # by first row of `frame`
-    begun: int = 0  # rows of `frame` that have been given out
+    frame: pd.DataFrame  # people to solve; with deduplication, in the end, one of each duplicate group
+    source: NDArray[np.int64]  # [n] the row of `frame` with each person's values, -1 where theirs cannot be read
+    unreadable: Mapping[int, str]  # position -> why the row cannot be read
+    preferences: Mapping[int, Preferences]  # of single people, by row of `frame`
+    results: dict[int, ChunkResult] = field(default_factory=dict)  # by first row of `frame`
+    submitted: int = 0  # rows of `frame` that have been given to workers
 
     def __len__(self) -> int:
         return len(self.source)
@@ -192,22 +209,21 @@ class Part:
     @property
     def left(self) -> int:
         """Rows that are not solved yet."""
-        return len(self.frame) - sum(len(solved.people) for solved in self.solved.values())
+        return len(self.frame) - sum(len(result.people) for result in self.results.values())
 
     def queries(self) -> NDArray[np.int64]:
-        """Return the rows that the model was asked about for each row of `frame`, once all are solved."""
-        asked = [self.solved[first].people["queries"].to_numpy() for first in sorted(self.solved)]
-        return np.concatenate([np.zeros(0, np.int64), *asked])
+        """Return the number of model queries for each row of `frame`, once all are solved."""
+        queries = [self.results[first].people["queries"].to_numpy() for first in sorted(self.results)]
+        return np.concatenate([np.zeros(0, np.int64), *queries])
 
 
 def parts_of(
     source: People,
     size: int,
     done: Sequence[int],
-    preferences: Preferences | Mapping[Any, Preferences] | None,
+    each: Mapping[Any, Preferences] | None,
 ) -> Iterator[Part]:
-    """Read the parts that are not done, in order, holding one at a time."""
-    each = None if preferences is None or isinstance(preferences, Preferences) else preferences
+    """Yield the parts that are not done, in order, reading one at a time; `each` are preferences by label."""
     total = -(-source.rows // size)
     wanted = sorted(set(range(total)) - set(done))
     skip = [(number * size, min((number + 1) * size, source.rows)) for number in sorted(done)]
@@ -223,7 +239,7 @@ def parts_of(
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join stretches that touch."""
+    """Join intervals that touch."""
     out: list[tuple[int, int]] = []
     for a, b in spans:
         if out and out[-1][1] == a:
@@ -234,12 +250,13 @@ def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _cut(block: Block, first: int, end: int) -> Iterator[Block]:
+    """Yield the rows of a block between `first` and `end`, if there are any."""
     a, b = max(first, block.first), min(end, block.first + block.rows)
     if a >= b:
         return
     inside = slice(a - block.first, b - block.first)
     frame = None if block.frame is None else block.frame.iloc[inside]
-    yield Block(a, b - a, frame, block.labels.slice(inside.start, b - a), block.trouble)
+    yield Block(a, b - a, frame, block.labels.slice(inside.start, b - a), block.error)
 
 
 def _part(
@@ -249,25 +266,26 @@ def _part(
     label_type: Any,
     each: Mapping[Any, Preferences] | None,
 ) -> Part:
+    """Put together the pieces of blocks that make up a part."""
     pa = arrow()
     labels = pa.concat_arrays([_flat(piece.labels).cast(label_type) for piece in pieces])
     readable = [piece.frame for piece in pieces if piece.frame is not None]
-    frame = pd.concat(_of_kept_values(readable), ignore_index=True) if readable else pd.DataFrame()
+    frame = pd.concat(_lossless(readable), ignore_index=True) if readable else pd.DataFrame()
     here = np.concatenate([np.full(piece.rows, piece.frame is not None) for piece in pieces])
     source = np.where(here, np.cumsum(here) - 1, -1).astype(np.int64)
-    trouble = {
-        place: piece.trouble
+    unreadable = {
+        position: piece.error
         for piece in pieces
         if piece.frame is None
-        for place in range(piece.first - first, piece.first - first + piece.rows)
+        for position in range(piece.first - first, piece.first - first + piece.rows)
     }
-    return Part(number, first, labels, frame, source, trouble, told_to(labels, source, each))
+    return Part(number, first, labels, frame, source, unreadable, preferences_by_row(labels, source, each))
 
 
-def _of_kept_values(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Return frames that can be joined and keep all values: beside a gap, whole numbers would become floats.
+def _lossless(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Return frames that can be joined without changing a value.
 
-    What a value is must not depend on whom it is read with, and no float holds the digits of a large number.
+    Beside a gap, whole numbers would become floats, which cannot hold the digits of large ones.
     """
     lossy = [name for name in frames[0] if _would_lose([frame[name] for frame in frames])]
     return [frame.astype(dict.fromkeys(lossy, object)) if lossy else frame for frame in frames]
@@ -284,8 +302,10 @@ def _flat(labels: Any) -> Any:
     return labels.combine_chunks() if hasattr(labels, "combine_chunks") else labels
 
 
-def told_to(labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferences] | None) -> dict[int, Preferences]:
-    """Return what people said by their row of the frame."""
+def preferences_by_row(
+    labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferences] | None
+) -> dict[int, Preferences]:
+    """Return the preferences of single people by their row of the frame."""
     if not each:
         return {}
     known = zip(labels.to_pylist(), source.tolist(), strict=True)
@@ -293,48 +313,48 @@ def told_to(labels: Any, source: NDArray[np.int64], each: Mapping[Any, Preferenc
 
 
 def check_labels(source: People, each: Mapping[Any, Preferences]) -> None:
-    """Raise, before any search, where preferences are of people who are not there; reads the labels of all.
+    """Raise, before any search, for preferences of people who are not in the input; this reads all labels.
 
-    Only the preferences' own labels are kept in memory, and nothing is read once all of them were met.
+    Only the preferences' own labels are kept in memory, and reading stops once all of them were found.
     """
-    awaited = dict.fromkeys(each)
+    missing = dict.fromkeys(each)
     example = None
-    for block in source.blocks() if awaited else ():
+    for block in source.blocks() if missing else ():
         labels = block.labels.cast(source.label_type).to_pylist()
         example = labels[0] if example is None else example
         for label in labels:
-            awaited.pop(label, None)
-        if not awaited:
+            missing.pop(label, None)
+        if not missing:
             return
-    if awaited:
+    if missing:
         raise PreferenceError(
-            f"preferences name people who are not in the table: {listed(list(awaited))}. Labels are of the type "
+            f"preferences name people who are not in the table: {listed(list(missing))}. Labels are of the type "
             f"{source.label_type} there, such as {example!r}."
         )
 
 
 def assembled(part: Part, schema: Schema) -> dict[str, Any]:
-    """Put what the workers found into the two tables of a part: everybody once, in the order of the input."""
+    """Return the two tables of a solved part: every person once, in the order of the input."""
     pa = arrow()
-    found = [part.solved[first] for first in sorted(part.solved)]
-    reasons = list(dict.fromkeys(part.trouble.values()))
+    found = [part.results[first] for first in sorted(part.results)]
+    reasons = list(dict.fromkeys(part.unreadable.values()))
     found += [unusable_person(schema, reason) for reason in reasons]  # after the others: rows that cannot be read
-    people, options = joined([(solved.people, solved.options) for solved in found])
-    places = part.source.copy()
-    for place, reason in part.trouble.items():
-        places[place] = len(part.frame) + reasons.index(reason)
+    people, options = joined([(result.people, result.options) for result in found])
+    positions = part.source.copy()
+    for position, reason in part.unreadable.items():
+        positions[position] = len(part.frame) + reasons.index(reason)
     rows = part.first + np.arange(len(part), dtype=np.int64)
     heads = [(ROW, pa.array(rows)), (PERSON, part.labels)]
-    person, taken = options_of(options, places)
+    person, taken = options_of(options, positions)
     whose = [(ROW, pa.array(rows[person])), (PERSON, part.labels.take(pa.array(person)))]
     return {
-        "people": _headed(people.take(pa.array(places)), heads),
-        "options": _headed(taken.drop_columns([PLACE]), whose),
+        "people": _headed(people.take(pa.array(positions)), heads),
+        "options": _headed(taken.drop_columns([POSITION]), whose),
     }
 
 
 def _headed(table: Any, heads: Sequence[tuple[str, Any]]) -> Any:
-    """Put columns before the others, and lay the table out in one piece: its bytes must not tell how it was made."""
+    """Put columns before the others, and join the table's chunks, on which the bytes of a file would depend."""
     for name, column in reversed(heads):
         table = table.add_column(0, name, column)
     return table.combine_chunks()
@@ -347,10 +367,7 @@ _SUMS = (
 
 
 def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
-    """Return the sums of a part's table of people.
-
-    `solved` of its rows were searched for, with so many `queries`; the others are like them.
-    """
+    """Return the sums over a part's people, of whom `solved` were searched for, with so many `queries`."""
     import pyarrow.compute as pc
 
     status = people["status"].to_numpy(zero_copy_only=False)
@@ -374,13 +391,13 @@ def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
     }
 
 
-def are_sums(said: Any) -> bool:
-    """Whether this is what `sums_of` returns, as far as names tell."""
-    return isinstance(said, Mapping) and said.keys() >= {*_SUMS, "statuses"}
+def are_sums(value: Any) -> bool:
+    """Say whether a value read from a file has the keys of `sums_of`."""
+    return isinstance(value, Mapping) and value.keys() >= {*_SUMS, "statuses"}
 
 
-def added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up sums, in the order of the parts: the last bit of a sum depends on it."""
+def total_sums(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up sums in the order of the parts, on which the last bit of a sum depends."""
     total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
     statuses = dict.fromkeys(STATUSES, 0)
     for sums in parts:
@@ -392,7 +409,7 @@ def added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def totals_of(sums: Mapping[str, Any]) -> Totals:
-    """Return the figures that every report shows."""
+    """Return the figures over all people, as every report shows them."""
     need, served = sums["in_need"], sums["served"]
     return Totals(
         people=sums["people"],
@@ -405,14 +422,3 @@ def totals_of(sums: Mapping[str, Any]) -> Totals:
         cost=sums["cost"] / served if served else float("nan"),
         queries=sums["queries"],
     )
-
-
-def joined(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Put the tables of several groups of people one after the other."""
-    pa = arrow()
-    shifted, before = [], 0
-    for people, options in tables:
-        places = options[PLACE].to_numpy() + before
-        shifted.append(options.set_column(0, options.schema.field(0), pa.array(places)))
-        before += len(people)
-    return pa.concat_tables([people for people, _ in tables]), pa.concat_tables(shifted)

@@ -1,4 +1,4 @@
-"""A folder that a run wrote, read back as plans: a person's, some people's, or all that memory has room for."""
+"""Read plans back from a run folder: one person's, some people's, or all that fit into memory."""
 
 from __future__ import annotations
 
@@ -30,23 +30,32 @@ def read_plans(
     random_state: int = 0,
     repeated: str = "error",
 ) -> RecoursePlans:
-    """Read plans that `recommend_files` wrote: of people with given labels, of a random sample, or of everybody.
+    """Read plans that `recommend_files` wrote: of people with given labels, of a random sample, or of all people.
 
-    A value that could not be used is missing in `people`; the reason names it.
+    A value that could not be used is missing in the plans' `people`; the reason names it.
 
     Parameters
     ----------
     folder
         The folder of a finished run.
     people
-        Their labels; one that nobody has is an error.
+        Their labels; one that is not in the run is an error.
     sample
-        How many people to draw at random, each equally likely; everybody if there are no more than that.
+        How many people to draw at random, each equally likely; all if there are no more than that.
     random_state
         Seed of the draw.
     repeated
-        What to do if labels occur twice among those read, or are missing: "error", or "row" to name people by their
-        places in the input instead.
+        What to do if labels occur twice among those read, or are missing: "error", or "row" to label people by their
+        rows in the input, counted from 0.
+
+    Returns
+    -------
+    RecoursePlans
+        Without nearest misses and failed rows, which a run folder does not keep.
+
+    Examples
+    --------
+    >>> plans = lw.batch.read_plans("plans", people=[3004, 3019])  # doctest: +SKIP
     """
     check_choice("repeated", repeated, ("error", "row"))
     if people is not None and sample is not None:
@@ -66,7 +75,7 @@ def read_plans(
     if index.has_duplicates:
         twice = index[index.duplicated()].unique().tolist()
         raise DataError(
-            f"labels occur twice or more in {str(folder)!r}: {listed(twice)}; people can be named by their places in "
+            f"labels occur twice or more in {str(folder)!r}: {listed(twice)}; people can be labelled by their rows in "
             'the input instead, with read_plans(..., repeated="row").'
         )
     state = pd.DataFrame({f.name: _column(f, persons[f.name]) for f in schema.features}, index=index)
@@ -84,7 +93,7 @@ def read_plans(
 
 
 def _drawn(total: int, sample: int, random_state: int) -> NDArray[np.int64] | None:
-    """Return the rows of so many people, in order; None for everybody."""
+    """Return the rows of `sample` people drawn at random, in order; None for all people."""
     if sample >= total:
         return None
     draw = np.random.default_rng(check_seed(random_state))
@@ -94,7 +103,7 @@ def _drawn(total: int, sample: int, random_state: int) -> NDArray[np.int64] | No
 def _parts(
     folder: Path, manifest: Mapping[str, Any], labels: list[Any] | None, drawn: NDArray[np.int64] | None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield the tables of each part, less the people not asked for."""
+    """Yield the two tables of each part, reduced to the people with given labels or drawn rows."""
     arrow()
     import pyarrow.compute as pc
 
@@ -104,29 +113,30 @@ def _parts(
     for part in manifest["parts"]:
         people = _table(folder, part["files"]["people"])
         if labels is not None:
-            kind = people[PERSON].type
-            known = _as_labels(labels, kind)
-            people = people.filter(pc.is_in(people[PERSON], value_set=arrow().array(list(known.values()), kind)))
+            label_type = people[PERSON].type
+            known = _as_labels(labels, label_type)
+            people = people.filter(pc.is_in(people[PERSON], value_set=arrow().array(list(known.values()), label_type)))
             met = set(people[PERSON].to_pylist())
             missing = {label: None for label in missing if known.get(label) not in met}
         if drawn is not None:
             first = part["first"]
             mine = drawn[np.searchsorted(drawn, first) : np.searchsorted(drawn, first + part["people"])]
             people = people.take(arrow().array(mine - first))
-        everybody = len(people) == part["people"]
+        all_of_part = len(people) == part["people"]
         if not len(people):
             continue
         found += len(people)
         options = _table(folder, part["files"]["options"])
-        if not everybody:
+        if not all_of_part:
             options = options.filter(pc.is_in(options[ROW], value_set=people[ROW].combine_chunks()))
         yield people, options
     if missing or not found:
         named = f" with the label {listed(list(missing))}" if missing else ""
-        raise DataError(f"there is nobody{named} in the run in {str(folder)!r}.")
+        raise DataError(f"there is no person{named} in the run in {str(folder)!r}.")
 
 
 def _each_once(labels: list[Any]) -> dict[Any, None]:
+    """Return labels without repetition, in order; raise for what cannot be a label."""
     try:
         return dict.fromkeys(labels)
     except TypeError:
@@ -134,7 +144,7 @@ def _each_once(labels: list[Any]) -> dict[Any, None]:
 
 
 def _table(folder: Path, file: Mapping[str, Any]) -> Any:
-    """Read a file of a part, if it is as it was written."""
+    """Read a file of a part, and raise if its checksum differs."""
     pa = arrow()
     import pyarrow.parquet as pq
 
@@ -150,18 +160,18 @@ def _table(folder: Path, file: Mapping[str, Any]) -> Any:
         ) from error
 
 
-def _as_labels(labels: Iterable[Any], kind: Any) -> dict[Any, Any]:
-    """Return labels as the column has them, by what was asked for: on a command line 7 and "7" are the same."""
+def _as_labels(labels: Iterable[Any], label_type: Any) -> dict[Any, Any]:
+    """Return labels cast to the column's type, by the label given: on a command line 7 and "7" are the same."""
     pa = arrow()
     known = {}
     for label in labels:
-        with suppress(pa.ArrowException, OverflowError):  # then nobody is called that
-            known[label] = pa.scalar(label).cast(kind).as_py()
+        with suppress(pa.ArrowException, OverflowError):  # then it is no label of this column
+            known[label] = pa.scalar(label).cast(label_type).as_py()
     return known
 
 
 def _column(feature: Feature, column: Any) -> Any:
-    """Return a column as the schema's table has it; with gaps where the schema knows none, as objects."""
+    """Return a feature's column as the schema has it, or as objects if it has gaps that the schema excludes."""
     gaps = column.null_count > 0
     if feature.numeric and not gaps:
         return feature.to_column(column.to_numpy().astype(np.float64))

@@ -1,4 +1,8 @@
-"""Read people from Parquet and CSV files, piece by piece."""
+"""Read people from a Parquet or CSV file, or a folder of such files, in blocks of rows.
+
+`survey` checks all files before any work begins. A row group or a row of a Parquet file that turns out to be damaged
+later makes its own people unreadable and no others.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +24,17 @@ from leastways.schema import Feature, Schema
 from leastways.schema.validation import check_columns
 
 BATCH = 4096  # rows that are in memory as read, at most
-PASSED_OVER = (".", "_")  # how names begin that are none of the people's files
+PASSED_OVER = (".", "_")  # first characters of the names of files that are skipped
 
 
 def arrow() -> Any:
-    """Return pyarrow, or say how to get it."""
+    """Return pyarrow; raise an error that says how to install it, if it is missing."""
     return require("pyarrow", "parquet", "Working through files of many people")
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file as it was when it was looked over."""
+    """A file as it was when the input was surveyed."""
 
     name: str
     rows: int
@@ -40,17 +44,17 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows in their order: the features and the labels, or why they cannot be read."""
+    """Consecutive rows: their features and labels, or the reason why they cannot be read."""
 
-    first: int  # place of its first row among all people
+    first: int  # position of its first row among all people
     rows: int
     frame: pd.DataFrame | None  # features as they are in the file; None where the rows cannot be read
     labels: Any  # an arrow array
-    trouble: str = ""
+    error: str = ""
 
 
 class Reader(Protocol):
-    """What can be read out of one file."""
+    """Reads one file."""
 
     @property
     def rows(self) -> int:
@@ -59,12 +63,12 @@ class Reader(Protocol):
 
     @property
     def columns(self) -> Sequence[str]:
-        """Its columns, less the labels."""
+        """Its columns, without the labels."""
         ...
 
     @property
     def label_name(self) -> str | None:
-        """What its labels are called."""
+        """The name of its labels."""
         ...
 
     @property
@@ -73,12 +77,12 @@ class Reader(Protocol):
         ...
 
     def blocks(self, first: int, skip: Sequence[tuple[int, int]]) -> Iterator[Block]:
-        """Yield the rows, the first of which is person `first`; whole pieces within `skip` are left out."""
+        """Yield the rows, the first of which is person `first`; blocks that lie within `skip` are left out."""
         ...
 
 
 class People(Protocol):
-    """People in some order, of whom any stretch can be read again."""
+    """People in a fixed order, which can be read again."""
 
     @property
     def label_type(self) -> Any:
@@ -87,7 +91,7 @@ class People(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many they are."""
+        """The number of people."""
         ...
 
     def blocks(self, skip: Sequence[tuple[int, int]] = ()) -> Iterator[Block]:
@@ -97,13 +101,13 @@ class People(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """All people, in files that fit together."""
+    """All people of the input: the files, checked to fit together, and their readers."""
 
     files: tuple[InputFile, ...]
     readers: tuple[Reader, ...]
     paths: tuple[Path, ...]
-    stamps: tuple[tuple[int, int], ...]  # size and time of change of each file when it was looked over
-    index: str | None  # what the labels are called
+    stamps: tuple[tuple[int, int], ...]  # size and time of change of each file when it was surveyed
+    index: str | None  # name of the labels
     label_type: Any
 
     @property
@@ -112,7 +116,7 @@ class Source:
         return sum(file.rows for file in self.files)
 
     def manifest(self) -> dict[str, Any]:
-        """Return what a manifest says of the input."""
+        """Return the description of the input for a manifest."""
         return {"rows": self.rows, "index": self.index, "files": [asdict(file) for file in self.files]}
 
     def blocks(self, skip: Sequence[tuple[int, int]] = ()) -> Iterator[Block]:
@@ -129,7 +133,7 @@ class Source:
 
 
 def survey(path: Path, schema: Schema, index: str | None) -> Source:
-    """Look over the input, and refuse by name what is truncated, of another shape than the rest, or no table at all."""
+    """Check all files of the input, and raise for one that is truncated, no table, or does not fit the others."""
     paths = _paths(path)
     stamps = tuple(_stamp(file) for file in paths)
     readers = [_reader(file, schema, index, alone=len(paths) == 1) for file in paths]
@@ -157,11 +161,11 @@ def _paths(path: Path) -> list[Path]:
         raise DataError(f"there is no file or folder {str(path)!r}.{nearest(path.name, beside)}")
     shown = [p for p in sorted(path.iterdir()) if not p.name.startswith(PASSED_OVER)]
     below = next((p.name for p in shown if p.is_dir()), None)
-    if below is not None:  # to pass over people in silence would be to lose them
+    if below is not None:  # people in it must not be skipped silently
         raise DataError(f"the folder {str(path)!r} holds another folder, {below!r}; people are read from files alone.")
     inside = [p for p in shown if p.is_file()]
-    for kind in (PARQUET, CSV):
-        files = [p for p in inside if p.suffix.lower() in kind]
+    for endings in (PARQUET, CSV):
+        files = [p for p in inside if p.suffix.lower() in endings]
         if files:
             others = [p.name for p in inside if p not in files]
             if others:
@@ -172,13 +176,13 @@ def _paths(path: Path) -> list[Path]:
 
 def _reader(path: Path, schema: Schema, index: str | None, alone: bool) -> Reader:
     if path.suffix.lower() in CSV:
-        return CsvFile.looked_over(path, schema, index)
+        return CsvFile.surveyed(path, schema, index)
 
-    return ParquetFile.looked_over(path, schema, index, alone)
+    return ParquetFile.surveyed(path, schema, index, alone)
 
 
 def check_features(path: Path, columns: Sequence[str], schema: Schema) -> None:
-    """Raise where a file lacks a column of the schema, or has one that no model reads."""
+    """Raise if a file lacks a column of the schema, or has one that the schema does not know."""
     try:
         check_columns(pd.DataFrame(columns=list(columns), index=[0]), schema.features, schema.target)
     except DataError as error:
@@ -210,13 +214,13 @@ def _check_alike(first: Path, one: Reader, path: Path, other: Reader) -> None:
 
 
 def _common_label_type(readers: Sequence[Reader]) -> Any:
-    """Return the type of all labels: whole numbers in one CSV file and text in another are text."""
+    """Return the common type of all labels: whole numbers in one CSV file and text in another become text."""
     types = {str(reader.label_type): reader.label_type for reader in readers}
     return next(iter(types.values())) if len(types) == 1 else arrow().string()
 
 
 def is_covered(first: int, end: int, skip: Sequence[tuple[int, int]]) -> bool:
-    """Say whether nobody among these rows is wanted."""
+    """Say whether all rows from `first` to `end` can be skipped."""
     return any(a <= first and end <= b for a, b in skip)
 
 
@@ -227,29 +231,29 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 def _check_stamp(path: Path, stamp: tuple[int, int]) -> None:
     if not path.is_file() or _stamp(path) != stamp:
-        raise DataError(f"{str(path)!r} was changed while it was being read; start again with a file that stays.")
+        raise DataError(f"{str(path)!r} was changed while it was being read; start again once it no longer changes.")
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A file that was read from top to bottom once: it is UTF-8, every line has its fields, the columns fit."""
+    """A CSV file that was checked: it is UTF-8, every line has all fields, and the columns fit the schema."""
 
     path: Path
     schema: Schema
     rows: int
-    columns: Sequence[str]  # less the labels
-    label: int | None  # which field holds them
+    columns: Sequence[str]  # without the labels
+    label: int | None  # the field with the labels
     label_name: str | None
     label_type: Any
 
     @classmethod
-    def looked_over(cls, path: Path, schema: Schema, index: str | None) -> CsvFile:
-        """Read a file once without keeping it."""
+    def surveyed(cls, path: Path, schema: Schema, index: str | None) -> CsvFile:
+        """Read a file once, line by line, to check it."""
         lines = csv_lines(path)
         header = next(lines)
         index = csv_index(path, header, index)
         label = None if index is None else header.index(index)
-        columns = [name for place, name in enumerate(header) if place != label and (place or name)]
+        columns = [name for position, name in enumerate(header) if position != label and (position or name)]
         check_features(path, columns, schema)
         rows, whole = 0, True
         for line in lines:
@@ -278,8 +282,8 @@ class CsvFile:
             return
         columns = {}
         for name in wanted(self.columns, self.schema.features):
-            place = header.index(name)
-            columns[name] = typed_column([line[place] for line in lines], self.schema.by_name[name])
+            position = header.index(name)
+            columns[name] = typed_column([line[position] for line in lines], self.schema.by_name[name])
         frame = pd.DataFrame(columns, index=pd.RangeIndex(len(lines)))
         yield Block(first, len(lines), frame, self._labels(first, lines))
 
@@ -294,7 +298,7 @@ class CsvFile:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a label is a whole number, written as one: 007 is not."""
+    """Say whether a label is written as a whole number: 7 is, 007 is not."""
     try:
         return not text or (str(int(text)) == text and -(2**63) <= int(text) < 2**63)
     except ValueError:
@@ -303,17 +307,17 @@ def _is_whole(text: str) -> bool:
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A file whose account of itself, at its end, is whole and fits the schema."""
+    """A Parquet file whose metadata could be read and fit the schema."""
 
     path: Path
     schema: Schema
-    metadata: Any  # what pandas noted of the columns, less their index
+    metadata: Any  # what pandas noted of the columns, without their index
     groups: tuple[int, ...]  # rows of each row group
-    columns: Sequence[str]  # less the labels
+    columns: Sequence[str]  # without the labels
     types: Mapping[str, str]
-    label: str | None  # the column that holds them
+    label: str | None  # the column with the labels
     label_type: Any
-    counted: tuple[int, int] | None  # labels that are numbers from .. by .., as pandas notes them
+    counted: tuple[int, int] | None  # start and step of a range of labels, as pandas notes it
 
     @property
     def rows(self) -> int:
@@ -322,12 +326,12 @@ class ParquetFile:
 
     @property
     def label_name(self) -> str | None:
-        """What the labels are called; a name that pandas made up is none."""
-        return None if self.label is None or _made_up(self.label) else self.label
+        """The name of the labels; None for a name that pandas made up."""
+        return None if self.label is None or _is_made_up(self.label) else self.label
 
     @classmethod
-    def looked_over(cls, path: Path, schema: Schema, index: str | None, alone: bool) -> ParquetFile:
-        """Read a file's account of itself; `alone` says that its labels need not fit to those of other files."""
+    def surveyed(cls, path: Path, schema: Schema, index: str | None, alone: bool) -> ParquetFile:
+        """Read a file's metadata; `alone` says that its labels need not fit those of other files."""
         pa = arrow()
         try:
             with _opened(path) as file:
@@ -338,7 +342,7 @@ class ParquetFile:
         label, counted = _labels_of(path, names, index)
         if names.names.count(label) > 1:
             raise DataError(f"{str(path)!r} has the column {label!r}, which holds the labels, twice or more.")
-        columns = [name for name in names.names if name != label and not _made_up(name)]
+        columns = [name for name in names.names if name != label and not _is_made_up(name)]
         check_features(path, columns, schema)
         types = {field.name: str(_plain_type(field.type)) for field in names if field.name in (label, *schema.names)}
         _check_types(path, names, schema)
@@ -349,7 +353,7 @@ class ParquetFile:
         return cls(path, schema, _noted(names), groups, columns, types, label, label_type, kept)
 
     def blocks(self, first: int, skip: Sequence[tuple[int, int]]) -> Iterator[Block]:
-        """Yield the rows; those of a row group that cannot be read come as one block that says so."""
+        """Yield the rows; rows of a group that cannot be read come as one block with the reason."""
         start = first
         for number, rows in enumerate(self.groups):
             if rows and not is_covered(start, start + rows, skip):
@@ -364,40 +368,42 @@ class ParquetFile:
         read = 0
         try:
             for batch in self._batches(number, [*names, *([] if self.label is None else [self.label])]):
-                place = start + read
-                if not is_covered(place, place + len(batch), skip):
-                    yield from self._decoded(batch, names, place, inside + read)
+                position = start + read
+                if not is_covered(position, position + len(batch), skip):
+                    yield from self._decoded(batch, names, position, inside + read)
                 read += len(batch)
         except (OSError, pa.ArrowException) as error:
-            trouble = f"this row cannot be read: row group {number} of {self.path.name!r} is damaged ({_short(error)})"
+            error_text = (
+                f"this row cannot be read: row group {number} of {self.path.name!r} is damaged ({_short(error)})"
+            )
             labels = self._rescued_labels(number, read, rows - read, start + read, inside + read)
-            yield Block(start + read, rows - read, None, labels, trouble)
+            yield Block(start + read, rows - read, None, labels, error_text)
 
-    def _decoded(self, batch: Any, names: Sequence[str], place: int, inside: int) -> Iterator[Block]:
-        """Yield a batch as it is in memory; rows whose texts are not UTF-8 are found by halving, and come alone."""
+    def _decoded(self, batch: Any, names: Sequence[str], position: int, inside: int) -> Iterator[Block]:
+        """Yield a batch as a block; rows whose texts are not UTF-8 are found by halving, and come alone."""
         pa = arrow()
         try:
-            batch.validate(full=True)  # a label would not be looked at before somebody reads the results
+            batch.validate(full=True)  # labels too, which are not decoded before the results are read
             table = pa.Table.from_batches([batch.select(names)])
             frame = table.replace_schema_metadata(self.metadata).to_pandas()
             for feature in self.schema.features:
                 if feature.name in frame:
                     frame[feature.name] = with_nan(frame[feature.name], feature)
-            yield Block(place, len(batch), frame, self._labels(batch, place, inside))
+            yield Block(position, len(batch), frame, self._labels(batch, position, inside))
         except (ValueError, pa.ArrowException) as error:
             half = len(batch) // 2
             if half:
-                yield from self._decoded(batch.slice(0, half), names, place, inside)
-                yield from self._decoded(batch.slice(half), names, place + half, inside + half)
+                yield from self._decoded(batch.slice(0, half), names, position, inside)
+                yield from self._decoded(batch.slice(half), names, position + half, inside + half)
             else:
-                trouble = f"this row of {self.path.name!r} cannot be read: {_short(error)}"
-                yield Block(place, 1, None, self._usable_label(batch, place, inside), trouble)
+                error_text = f"this row of {self.path.name!r} cannot be read: {_short(error)}"
+                yield Block(position, 1, None, self._usable_label(batch, position, inside), error_text)
 
-    def _usable_label(self, row: Any, place: int, inside: int) -> Any:
-        """Return the label of a row that cannot be read; none where it is the label that cannot be."""
+    def _usable_label(self, row: Any, position: int, inside: int) -> Any:
+        """Return the label of a row that cannot be read, or null if it is the label that cannot be."""
         pa = arrow()
         try:
-            label = self._labels(row, place, inside)
+            label = self._labels(row, position, inside)
             label.validate(full=True)
             return label
         except (ValueError, pa.ArrowException):
@@ -408,22 +414,22 @@ class ParquetFile:
             batches = file.iter_batches(BATCH, row_groups=[number], columns=list(columns), use_threads=False)
             yield from (batch for batch in batches if len(batch))
 
-    def _labels(self, batch: Any, place: int, inside: int) -> Any:
+    def _labels(self, batch: Any, position: int, inside: int) -> Any:
         pa = arrow()
         if self.label is not None:
             column = batch.column(self.label)
             return column.cast(self.label_type) if column.type != self.label_type else column
         numbers = np.arange(len(batch), dtype=np.int64)
         if self.counted is None:
-            return pa.array(place + numbers)
+            return pa.array(position + numbers)
         begin, step = self.counted
         return pa.array(begin + step * (inside + numbers))
 
-    def _rescued_labels(self, number: int, read: int, rows: int, place: int, inside: int) -> Any:
-        """Return the labels of rows that cannot be read, where at least these can; else none."""
+    def _rescued_labels(self, number: int, read: int, rows: int, position: int, inside: int) -> Any:
+        """Return the labels of rows that cannot be read, or nulls if the labels cannot be either."""
         pa = arrow()
         if self.label is None:
-            return self._labels(pa.record_batch([pa.nulls(rows)], ["none"]), place, inside)
+            return self._labels(pa.record_batch([pa.nulls(rows)], ["none"]), position, inside)
         try:
             held = pa.Table.from_batches(list(self._batches(number, [self.label])))
             return held.column(0).cast(self.label_type).combine_chunks().slice(read, rows)
@@ -432,7 +438,7 @@ class ParquetFile:
 
 
 def _opened(path: Path) -> Any:
-    """Open a file so that pages are read when their turn comes, and checked where the writer left checksums.
+    """Open a file so that its pages are read one after the other, and checked if they have checksums.
 
     A scan of a pyarrow dataset would hold a whole row group, which may be the whole file.
     """
@@ -441,19 +447,19 @@ def _opened(path: Path) -> Any:
     return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True)
 
 
-def _made_up(name: str) -> bool:
-    """Whether pandas gave this name to an index that has none; where people are labelled otherwise it is no feature."""
+def _is_made_up(name: str) -> bool:
+    """Say whether pandas made this name up for an index without one; such a column is no feature."""
     return name.startswith("__index_level_")
 
 
 def _noted(names: Any) -> dict[bytes, bytes] | None:
-    """Return what pandas noted of its columns' types; labels are dealt with apart."""
+    """Return what pandas noted of the columns' types, without the index, which is read apart."""
     noted = (names.metadata or {}).get(b"pandas")
     return None if noted is None else {b"pandas": json.dumps(json.loads(noted) | {"index_columns": []}).encode()}
 
 
 def _labels_of(path: Path, names: Any, index: str | None) -> tuple[str | None, tuple[int, int] | None]:
-    """Return the column with the labels, or that they are counted from .. by .., or that there are none."""
+    """Return the column with the labels, or None, and the start and step if they are a range."""
     if index is not None:
         check_index(path, names.names, index)
         return index, None
@@ -468,23 +474,23 @@ def _labels_of(path: Path, names: Any, index: str | None) -> tuple[str | None, t
 
 
 def _check_types(path: Path, names: Any, schema: Schema) -> None:
-    """Raise where a column can hold nothing that its feature is: that is no fault of single people."""
+    """Raise if a column's type fits none of its feature's values: this is no fault of single people."""
     pa = arrow()
     for feature in schema.features:
-        kind = _plain_type(names.field(feature.name).type)
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        other = pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind)
-        fits = number or pa.types.is_null(kind) if feature.numeric else not (other or pa.types.is_large_binary(kind))
+        type_ = _plain_type(names.field(feature.name).type)
+        number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+        other = pa.types.is_nested(type_) or pa.types.is_temporal(type_) or pa.types.is_binary(type_)
+        fits = number or pa.types.is_null(type_) if feature.numeric else not (other or pa.types.is_large_binary(type_))
         if not fits:
             raise DataError(
-                f"{str(path)!r}: column {feature.name!r} holds {kind}, but the schema says that it is {feature.kind}."
+                f"{str(path)!r}: column {feature.name!r} holds {type_}, but the schema says that it is {feature.kind}."
             )
 
 
-def _plain_type(kind: Any) -> Any:
-    """Return the type of the values, however they are laid out."""
+def _plain_type(type_: Any) -> Any:
+    """Return the type of the values, whatever their encoding."""
     pa = arrow()
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    inner = type_.value_type if pa.types.is_dictionary(type_) else type_
     return pa.string() if pa.types.is_large_string(inner) or pa.types.is_string_view(inner) else inner
 
 

@@ -1,4 +1,7 @@
-"""What runs in a worker, wherever that is: it is told once how to search, and then solves chunk after chunk."""
+"""Solve chunks of people, in whatever process or thread a worker runs.
+
+A worker is prepared once, with the fitted `Recourse` as a pickle, and then solves one chunk after another.
+"""
 
 from __future__ import annotations
 
@@ -15,174 +18,176 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from leastways.batch.parts import PLACE, Solved, grid_rows, joined, options_table, people_table
+from leastways.batch.parts import POSITION, ChunkResult, grid_rows, joined, options_table, people_table
 from leastways.batch.sources import arrow
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError
 from leastways.plans import RecoursePlans
 from leastways.recourse import Recourse
 
-Told = Preferences | Mapping[Any, Preferences] | None
-_ALONE = "this person"  # how a reason names the row of somebody who was asked about alone
+UnitPreferences = Preferences | Mapping[Any, Preferences] | None
+_ALONE = "this person"  # label of a person who is solved alone, as it occurs in reasons
 
 
 class NotPreparedError(LeastwaysError, RuntimeError):
-    """A worker has not been told how to search: it is new."""
+    """A worker is new and has no `Recourse` to search with."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some people to solve. Each unit is one call, so that how many units go together changes no answer."""
+    """People to solve, in units: each unit is one call of `recommend`, so results do not depend on the chunk's size."""
 
     units: tuple[pd.DataFrame, ...]
-    told: Preferences | None = None
-    told_each: Mapping[int, Preferences] = field(default_factory=dict)  # by label of the units' rows
-    singly: bool = False  # the model failed on all of them together: find out on whom it really does
+    preferences: Preferences | None = None  # the same for all
+    preferences_by_row: Mapping[int, Preferences] = field(default_factory=dict)  # by label of the units' rows
+    singly: bool = False  # solve each person alone, because the model failed on all of them together
 
-    def told_to(self, unit: pd.DataFrame) -> Told:
-        """Return what is known of the wishes of these people."""
-        if self.told is not None or not self.told_each:
-            return self.told
-        return {label: self.told_each[label] for label in unit.index if label in self.told_each} or None
+    def preferences_of(self, unit: pd.DataFrame) -> UnitPreferences:
+        """Return the preferences of the people in a unit, as `recommend` takes them."""
+        if self.preferences is not None or not self.preferences_by_row:
+            return self.preferences
+        return {row: self.preferences_by_row[row] for row in unit.index if row in self.preferences_by_row} or None
 
 
-def solve(recourse: Recourse, chunk: Chunk) -> Solved:
-    """Find options for a chunk; what comes back is in the order of its rows."""
+def solve(recourse: Recourse, chunk: Chunk) -> ChunkResult:
+    """Find options for a chunk of people; rows of the result are in the order of the chunk."""
     began = time.perf_counter()
-    clock = _Clock(recourse)
-    found = [_solve_unit(clock, unit, chunk) for unit in chunk.units]
-    whole = joined([part.tables for part in found])
-    counts = sum(part.good for part in found), sum(part.failed for part in found)
-    return Solved(*whole, *counts, time.perf_counter() - began, clock.seconds)
+    search = _TimedSearch(recourse)
+    found = [_solve_unit(search, unit, chunk) for unit in chunk.units]
+    people, options = joined([unit.tables for unit in found])
+    answered, failed = sum(unit.answered for unit in found), sum(unit.failed for unit in found)
+    return ChunkResult(people, options, answered, failed, time.perf_counter() - began, search.seconds)
 
 
 class _Found(NamedTuple):
-    """The tables of some people, and how the model fared on them."""
+    """The tables of some people, and for how many of them the model answered throughout or failed."""
 
     tables: tuple[Any, Any]
-    good: int
+    answered: int
     failed: int
 
 
-class _Clock:
-    """Searches, and knows how long that took."""
+class _TimedSearch:
+    """Calls `recommend` and adds up the time spent in it."""
 
     def __init__(self, recourse: Recourse) -> None:
         self.recourse = recourse
         self.seconds = 0.0
 
-    def recommend(self, people: pd.DataFrame, told: Told) -> RecoursePlans:
+    def recommend(self, people: pd.DataFrame, preferences: UnitPreferences) -> RecoursePlans:
         began = time.perf_counter()
         try:
-            return self.recourse.recommend(people, told)
+            return self.recourse.recommend(people, preferences)
         finally:
             self.seconds += time.perf_counter() - began
 
 
-def _solve_unit(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> _Found:
+def _solve_unit(search: _TimedSearch, unit: pd.DataFrame, chunk: Chunk) -> _Found:
+    """Solve a unit in one call, and people on whom the model failed once more, alone."""
     if chunk.singly:
-        return _one_by_one(clock, unit, chunk)
+        return _solve_singly(search, unit, chunk)
     try:
-        plans = clock.recommend(unit, chunk.told_to(unit))
-    except DataError:  # a column is wrong for all of them: each gets the reason that it would have among others
-        return _one_by_one(clock, unit, chunk)
+        plans = search.recommend(unit, chunk.preferences_of(unit))
+    except DataError:  # a column is wrong for all of them: each gets the reason that they would have among others
+        return _solve_singly(search, unit, chunk)
     failed = unit.index.get_indexer(pd.Index(plans.failed_rows["person"].unique()))
-    alone = {int(place): _alone(clock, unit, int(place), chunk) for place in failed}
-    tables = _with((people_table(plans), options_table(plans)), {place: one.tables for place, one in alone.items()})
+    alone = {int(place): _solve_one(search, unit, int(place), chunk) for place in failed}
+    tables = _replaced((people_table(plans), options_table(plans)), {place: one.tables for place, one in alone.items()})
     usable = int((plans.summary["status"].drop(unit.index[failed]) != "invalid_input").sum())
-    good, bad = (sum(getattr(one, name) for one in alone.values()) for name in ("good", "failed"))
-    return _Found(tables, usable + good, bad)
+    answered, still_failed = (sum(getattr(one, name) for one in alone.values()) for name in ("answered", "failed"))
+    return _Found(tables, usable + answered, still_failed)
 
 
-def _one_by_one(clock: _Clock, unit: pd.DataFrame, chunk: Chunk) -> _Found:
-    found = [_alone(clock, unit, place, chunk) for place in range(len(unit))]
+def _solve_singly(search: _TimedSearch, unit: pd.DataFrame, chunk: Chunk) -> _Found:
+    """Solve the people of a unit one after the other."""
+    found = [_solve_one(search, unit, place, chunk) for place in range(len(unit))]
     tables = joined([one.tables for one in found])
-    return _Found(tables, sum(one.good for one in found), sum(one.failed for one in found))
+    return _Found(tables, sum(one.answered for one in found), sum(one.failed for one in found))
 
 
-def _alone(clock: _Clock, unit: pd.DataFrame, place: int, chunk: Chunk) -> _Found:
-    """Solve one person apart from the others: the text of a failure must not depend on who else was asked about."""
-    told = chunk.told_to(unit.iloc[[place]])
-    said = told if isinstance(told, Preferences | None) else {_ALONE: next(iter(told.values()))}
-    plans = clock.recommend(unit.iloc[[place]].set_axis([_ALONE], axis=0), said)
+def _solve_one(search: _TimedSearch, unit: pd.DataFrame, place: int, chunk: Chunk) -> _Found:
+    """Solve one person alone, so that the text of a failure does not depend on the others in the chunk."""
+    known = chunk.preferences_of(unit.iloc[[place]])
+    own = known if isinstance(known, Preferences | None) else {_ALONE: next(iter(known.values()))}
+    plans = search.recommend(unit.iloc[[place]].set_axis([_ALONE], axis=0), own)
     failed = len(plans.failed_rows) > 0
-    good = not failed and plans.summary["status"].iloc[0] != "invalid_input"
-    return _Found((people_table(plans), options_table(plans)), int(good), int(failed))
+    answered = not failed and plans.summary["status"].iloc[0] != "invalid_input"
+    return _Found((people_table(plans), options_table(plans)), int(answered), int(failed))
 
 
-def _with(tables: tuple[Any, Any], own: Mapping[int, tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Put what was found for some people alone in the place of what was found for them among others."""
-    if not own:
+def _replaced(tables: tuple[Any, Any], alone: Mapping[int, tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Replace the rows of some people, by position, with what was found for each of them alone."""
+    if not alone:
         return tables
     people, options = tables
     pieces, begin = [], 0
-    for place, alone in sorted(own.items()):
-        pieces += [_rows(people, options, begin, place), alone]
+    for place, own in sorted(alone.items()):
+        pieces += [_sliced(people, options, begin, place), own]
         begin = place + 1
-    return joined([*pieces, _rows(people, options, begin, len(people))])
+    return joined([*pieces, _sliced(people, options, begin, len(people))])
 
 
-def _rows(people: Any, options: Any, begin: int, end: int) -> tuple[Any, Any]:
-    """Return some of the people, and their options, places counted from the first of them."""
-    places = options[PLACE].to_numpy()
+def _sliced(people: Any, options: Any, begin: int, end: int) -> tuple[Any, Any]:
+    """Return the people from `begin` to `end` and their options, with positions counted from `begin`."""
+    places = options[POSITION].to_numpy()
     first, last = places.searchsorted([begin, end])
-    mine = options.slice(first, last - first)
-    moved = mine.set_column(0, PLACE, arrow().array(places[first:last] - begin))
+    own = options.slice(first, last - first)
+    moved = own.set_column(0, POSITION, arrow().array(places[first:last] - begin))
     return people.slice(begin, end - begin), moved
 
 
-# -- a process that has been told how to search -----------------------------------------------------------------------
+# -- the state of a worker process ------------------------------------------------------------------------------------
 
-_RUNS = 4  # that a process can be working for at the same time
+_RUNS = 4  # runs that a process can be prepared for at the same time
 _WARM_PEOPLE, _WARM_ROWS = 4, 20
-_TOLD: dict[str, Recourse] = {}
+_PREPARED: dict[str, Recourse] = {}
 _WARM: set[str] = set()
-_OWN = threading.local()  # each thread's copies: what is found out about a model on the way is kept in them
+_OWN = threading.local()  # a copy of each recourse per thread: it keeps what it finds out about the model
 
 
-def tell(key: str, blob: bytes) -> None:
-    """Tell this process how to search."""
-    if key not in _TOLD:
-        for old in list(_TOLD)[: -_RUNS + 1]:
-            _TOLD.pop(old, None)
-        _TOLD[key] = pickle.loads(blob)
+def prepare(key: str, blob: bytes) -> None:
+    """Prepare this process for a run: load the pickled recourse under the run's key."""
+    if key not in _PREPARED:
+        for old in list(_PREPARED)[: -_RUNS + 1]:
+            _PREPARED.pop(old, None)
+        _PREPARED[key] = pickle.loads(blob)
 
 
-def work(key: str, chunk: Chunk, blob: bytes | None = None) -> Solved:
-    """Solve a chunk in a process that was told before, or is told by `blob` now."""
+def work(key: str, chunk: Chunk, blob: bytes | None = None) -> ChunkResult:
+    """Solve a chunk in a process that was prepared before, or is now, with `blob`."""
     if blob is not None:
-        tell(key, blob)
-    if key not in _TOLD:
-        raise NotPreparedError("this worker is new and has not been told how to search.")
+        prepare(key, blob)
+    if key not in _PREPARED:
+        raise NotPreparedError("this worker is new and has no recourse to search with.")
     own: dict[str, Recourse] = _OWN.__dict__
     if key not in own:
-        for old in [old for old in own if old not in _TOLD]:
+        for old in [old for old in own if old not in _PREPARED]:
             del own[old]
-        own[key] = copy.copy(_TOLD[key])
+        own[key] = copy.copy(_PREPARED[key])
     return solve(own[key], chunk)
 
 
 def warm_up(key: str) -> None:
-    """Search for a few people made of the schema's grids, so that no chunk has to wait for compiled code to load."""
-    if key in _WARM or key not in _TOLD:
+    """Search for a few people made from the schema's grids, so that compiled code is loaded before the first chunk."""
+    if key in _WARM or key not in _PREPARED:
         return
     _WARM.add(key)
-    few = copy.copy(_TOLD[key])
+    few = copy.copy(_PREPARED[key])
     few.budget, few.n_costs = min(few.budget, max(few.n_options, _WARM_ROWS)), min(few.n_costs, _WARM_ROWS)
-    with suppress(LeastwaysError):  # a model that fails on all of them may not on real people
+    with suppress(LeastwaysError):  # a model that fails on these rows may work on real people
         few.recommend(grid_rows(few.schema, _WARM_PEOPLE))
 
 
-def begin(key: str, blob: bytes) -> None:
-    """Become a worker process of our own: it leaves Ctrl-C to the driver, and does not outlive it."""
+def start_process(key: str, blob: bytes) -> None:
+    """Start as a worker process: ignore Ctrl-C, which the driver handles, end with the driver, and get ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, name="leastways-parent", daemon=True).start()
-    tell(key, blob)
+    threading.Thread(target=_end_with_parent, name="leastways-parent", daemon=True).start()
+    prepare(key, blob)
     warm_up(key)
 
 
-def _leave_with_parent() -> None:
-    """Wait until the driver is gone, however it went, and go too: nobody would take the result."""
+def _end_with_parent() -> None:
+    """Wait until the driver has ended, for whatever reason, and end this process."""
     from multiprocessing import parent_process
 
     parent = parent_process()

@@ -95,8 +95,7 @@ def read_sample(path: Path, sample: int, seed: int, by_label: bool = False) -> t
     if not path.is_dir():
         plans = _read_file(path, "audit")
         return plans, len(plans)
-    from leastways.batch import read_plans
-    from leastways.batch.manifest import read_manifest
+    from leastways.batch import read_manifest, read_plans
 
     plans = read_plans(path, sample=sample, random_state=seed, repeated="error" if by_label else "row")
     return plans, int(read_manifest(path)["input"]["rows"])

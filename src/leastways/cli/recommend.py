@@ -495,12 +495,12 @@ class BatchOptions:
         return write_audit(with_sample_note(audit, len(plans), total), result.folder / "audit")[0]
 
     def _show_how_to_resume(self) -> None:
-        from leastways.batch.manifest import DUPLICATES, people_done
+        from leastways.batch import groups_done, people_done
 
-        done, total = people_done(self.out)
-        whom = "people"
-        if self.dedup and not done and (self.out / DUPLICATES).is_dir():
-            (done, total), whom = people_done(self.out / DUPLICATES), "different people"
+        (done, total), whom = people_done(self.out), "people"
+        groups = groups_done(self.out)
+        if groups is not None and not done:
+            (done, total), whom = groups, "different people"
         notes().print(
             f"Interrupted. {done:,} of {total:,} {whom} are done and kept in {self.out}; the same command with "
             "--resume goes on from there.",

@@ -1,4 +1,4 @@
-"""A small population on disk, models that misbehave on one of them, and what must hold of any output."""
+"""Applicants in files, a model that misbehaves on one of them, and checks of run folders."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways.batch import BatchResult, recommend_files
-from leastways.batch.manifest import read_manifest
-from tests.recourse.bank import chance, recourse, table
+from leastways.batch import BatchResult, read_manifest, recommend_files
+from leastways.batch.parts import parts_of
+from leastways.batch.sources import survey
+from tests.recourse.bank import SCHEMA, chance, recourse, table
 
 N = 48
 PART = 16
@@ -28,26 +29,27 @@ QUICK: dict[str, Any] = {"budget": 25, "n_costs": 20}
 
 
 def people(n: int = N) -> pd.DataFrame:
-    """Some customers, refused or not, labelled by text."""
+    """Return customers of the bank, refused or not, labelled by text."""
     frame = table(n, seed=11)
     return frame.set_axis([f"p{i}" for i in range(n)], axis=0).rename_axis("customer")
 
 
-VICTIM = 21  # in the second part
-VICTIM_INCOME = float(people()["income"].iloc[VICTIM])
+FAULTY = 21  # the row on which models misbehave, in the second part
+FAULTY_INCOME = float(people()["income"].iloc[FAULTY])
 
 
 def fitted(model: Any = chance, **settings: Any) -> lw.Recourse:
+    """Return a fitted recourse that searches quickly."""
     return recourse(model, **(QUICK | settings))
 
 
 @dataclass(frozen=True)
 class Misbehaving:
-    """The bank's model, which misbehaves when asked about one person as they are; with a mark, only once."""
+    """The bank's model, which misbehaves when queried with one person's own row; with a mark, only once."""
 
     how: str
     mark: str = ""
-    income: float = VICTIM_INCOME
+    income: float = FAULTY_INCOME
 
     def __call__(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         if (frame["income"] == self.income).any() and not (self.mark and Path(self.mark).exists()):
@@ -69,14 +71,14 @@ class Misbehaving:
             time.sleep(0.3)
 
 
-def write(path: Path, frame: pd.DataFrame | None = None, rows: int = 10) -> Path:
-    """Write people as Parquet, in small row groups."""
+def write_people(path: Path, frame: pd.DataFrame | None = None, rows: int = 10) -> Path:
+    """Write people as Parquet, in small row groups; returns the path."""
     (people() if frame is None else frame).to_parquet(path, row_group_size=rows)
     return path
 
 
 def run(rec: lw.Recourse, source: Path, out: Path, **settings: Any) -> BatchResult:
-    """Run in threads of this process unless told otherwise: quick to start."""
+    """Run in threads of this process, which start quickly, unless the settings name other workers."""
     threads = None if settings.keys() & {"executor", "cluster", "workers"} else ThreadPoolExecutor(2)
     try:
         return recommend_files(rec, source, out, **({"people_per_part": PART, "executor": threads} | settings))
@@ -86,12 +88,12 @@ def run(rec: lw.Recourse, source: Path, out: Path, **settings: Any) -> BatchResu
 
 
 def tables(out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read what was written."""
+    """Return the tables of people and options in a run folder."""
     return pd.read_parquet(out / "people"), pd.read_parquet(out / "options")
 
 
-def everybody_once(out: Path, labels: list[Any] | None = None) -> pd.DataFrame:
-    """Check that nobody is lost and nobody there twice; returns the people."""
+def check_each_person_once(out: Path, labels: list[Any] | None = None) -> pd.DataFrame:
+    """Check that each person was written exactly once, with their options; returns the table of people."""
     labels = people().index.tolist() if labels is None else labels
     found, options = tables(out)
     assert found["row"].tolist() == list(range(len(labels)))
@@ -104,20 +106,20 @@ def everybody_once(out: Path, labels: list[Any] | None = None) -> pd.DataFrame:
     return found
 
 
-def prints(out: Path) -> dict[str, str]:
-    """Return the checksum of every file that is a result."""
+def checksums(out: Path) -> dict[str, str]:
+    """Return the checksum of every file of a run folder except log and lock."""
     files = [p for p in sorted(out.rglob("*")) if p.is_file() and p.name not in ("log.jsonl", "lock")]
     return {str(p.relative_to(out)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
 def events(out: Path) -> list[str]:
-    """Return what happened, from the log."""
+    """Return the events of the log, in order."""
     return pd.read_json(out / "log.jsonl", lines=True)["event"].tolist()
 
 
-def cut_short(unbroken: Path, out: Path, keep: int = 1) -> Path:
-    """Make a folder look as if the run had been killed after some parts."""
-    shutil.copytree(unbroken, out)
+def interrupted_copy(finished: Path, out: Path, keep: int = 1) -> Path:
+    """Copy the folder of a finished run as if it had been killed after some parts; returns the copy."""
+    shutil.copytree(finished, out)
     manifest = read_manifest(out)
     parts = manifest.pop("parts")
     manifest.pop("totals")
@@ -127,3 +129,34 @@ def cut_short(unbroken: Path, out: Path, keep: int = 1) -> Path:
         for file in part["files"].values():
             (out / file["name"]).unlink()
     return out
+
+
+def read_parts(path: Path, index: str | None = None, size: int = 1000, done: tuple[int, ...] = ()) -> list[Any]:
+    """Read the parts of a file or folder that are not done."""
+    return list(parts_of(survey(path, SCHEMA, index), size, done, None))
+
+
+def damage(path: Path, column: str, group: int) -> Path:
+    """Overwrite the pages of one column of one row group."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    place = file.schema_arrow.names.index(column)
+    chunk = file.metadata.row_group(group).column(place)
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    content = bytearray(path.read_bytes())
+    content[begin : begin + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+    path.write_bytes(bytes(content))
+    return path
+
+
+class OwnSearcher:
+    """A user's searcher without a `repr` of its own."""
+
+    def __init__(self, depth: int = 3, inner: Any = None) -> None:
+        self.depth = depth
+        if inner is not None:
+            self.inner = inner
+
+    def start(self, problem: Any) -> Any:
+        return lw.search.COLS().start(problem)
