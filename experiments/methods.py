@@ -27,7 +27,7 @@ _OURS: dict[str, Any] = {
 # Guided search with one part off.
 _PARTS: dict[str, Any] = {
     f"guided-no-{part.replace('_', '-')}": lw.Guided(without=(part,))
-    for part in ("first_moves", "aim", "surrogate", "steps", "gains", "easing", "swaps")
+    for part in ("first_moves", "aim", "surrogate", "steps", "gains", "shrink", "swaps")
 }
 # The paper's searches with the paper's sets, to show what its measures of sets tell of.
 _WHOLE: dict[str, Any] = {

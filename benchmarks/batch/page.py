@@ -116,7 +116,7 @@ def _growth(rows: dict[str, Any]) -> Iterable[str]:
     if len(found) < 2:
         return []
     (few, small), (many, large) = found[0], found[-1]
-    guess, true = _per_person(few, small), _per_person(many, large)
+    estimate, true = _per_person(few, small), _per_person(many, large)
     head = f"| for {many['people']:,} people | by the run of {few['people']:,} | measured | off by |"
     out = ["#### Growth", "", head, "|---|---|---|---|"]
     for name, word, unit in (
@@ -126,8 +126,8 @@ def _growth(rows: dict[str, Any]) -> Iterable[str]:
         ("bytes in", "bytes in", 1),
         ("bytes out", "bytes out", 1),
     ):
-        guessed, measured = (one[name] * many["people"] / unit for one in (guess, true))
-        out.append(f"| {word} | {guessed:,.0f} | {measured:,.0f} | {measured / guessed - 1:+.0%} |")
+        estimated, measured = (one[name] * many["people"] / unit for one in (estimate, true))
+        out.append(f"| {word} | {estimated:,.0f} | {measured:,.0f} | {measured / estimated - 1:+.0%} |")
     columns = [10**exponent for exponent in (6, 7, 8, 9)]
     out += ["", "| by the largest run, for | " + " | ".join(f"{n:,}" for n in columns) + " |", "|---|" + "---|" * 4]
     for name, word, unit in (

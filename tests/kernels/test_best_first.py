@@ -13,7 +13,7 @@ from leastways.costs.kernels import TIE, charged
 from leastways.search.exact.best_first_kernels import GROWTH, Heaps, Scratch, first_states, show, slot_costs, take
 from leastways.search.exact.bound_kernels import Searches
 from tests.support.reference_kernels import meets_rules
-from tests.support.small_searches import ladders_of, random_searches, with_rule_tables, with_rules
+from tests.support.small_searches import alternatives_of, random_searches, with_rule_tables, with_rules
 from tests.worlds import make_problem, make_world, seeds
 
 
@@ -34,7 +34,7 @@ def walk(q: Searches, s: int, most_cost: float) -> tuple[list[tuple[float, tuple
     """Take every state off the heap of search s; returns them and the cheapest that was left out."""
     S, F, H = len(q.costs), q.space.start.shape[1], 400
     scratch = Scratch(np.empty(F, np.int16), np.empty(F, np.int32), np.empty(F, np.bool_))
-    ladders = ladders_of(q)
+    alternatives = alternatives_of(q)
     heaps = Heaps(
         np.arange(S + 1, dtype=np.int64) * H,
         np.zeros(S, np.int64),
@@ -44,13 +44,13 @@ def walk(q: Searches, s: int, most_cost: float) -> tuple[list[tuple[float, tuple
         np.empty(S * H, np.int16),
         np.zeros((S * H, F), np.int16),
     )
-    first_states(q, ladders, heaps, most_cost, np.full(S, np.inf))
+    first_states(q, alternatives, heaps, most_cost, np.full(S, np.inf))
     out, codes = [], np.empty(F, np.int32)
     while heaps.n[s]:
         assert heaps.n[s] + GROWTH <= H
-        show(ladders, heaps, s, q.space.start[q.person[s]], codes)
+        show(alternatives, heaps, s, q.space.start[q.person[s]], codes)
         out.append((float(heaps.cost[heaps.begin[s]]), tuple(codes.tolist())))
-        take(q, ladders, heaps, s, scratch, most_cost, np.inf)
+        take(q, alternatives, heaps, s, scratch, most_cost, np.inf)
     return out, float(heaps.beyond[s])
 
 

@@ -18,7 +18,7 @@ from leastways.costs.kernels import TIE, Tables, objective_costs, reachable, top
 from leastways.search.guided import knapsack_kernels as parts
 from leastways.search.guided.closing_kernels import smallest_changes
 from leastways.search.guided.knapsack_kernels import COARSE, Items, knapsack, list_best, list_items, mean_costs
-from leastways.search.guided.surrogate_kernels import lift_of, solve
+from leastways.search.guided.surrogate_kernels import effect_of, solve
 from leastways.search.kernels import choose_from_pool
 from tests.support import reference_kernels as reference
 from tests.worlds import judge_of, make_problem, make_world, seeds
@@ -146,26 +146,26 @@ def test_the_knapsack_reaches_what_it_says_and_is_not_below_the_optimum(seed: in
     t, draw = problem.samples.tables, np.random.default_rng(seed)
     p, m = seed % 8, seed % 10
     F = t.space.start.shape[1]
-    lift = np.asarray(draw.normal(size=t.space.allowed.shape[1]))
-    lift[t.space.offsets[:-1] + t.space.start[p]] = 0.0
-    items = Items.room(F, len(lift))
-    list_items(t, p, lift, items)
-    list_best(t, p, lift, items)
+    effect = np.asarray(draw.normal(size=t.space.allowed.shape[1]))
+    effect[t.space.offsets[:-1] + t.space.start[p]] = 0.0
+    items = Items.room(F, len(effect))
+    list_items(t, p, effect, items)
+    list_best(t, p, effect, items)
     out = np.empty(F, np.int32)
     open_to = [f for f in range(F) if t.space.n_choices[p, f] > 1 and not np.isnan(t.draws.scores[p, f, m])]
     most = sum(
         max(
             0.0,
             *(
-                lift[t.space.offsets[f] + j]
+                effect[t.space.offsets[f] + j]
                 for j in t.space.choices[p, t.space.offsets[f] :][: t.space.n_choices[p, f]]
             ),
         )
         for f in open_to
     )
     need = float(draw.uniform(0.1, 1.2)) * max(most, 0.1)
-    if knapsack(t, p, lift, m, need, items, out):
-        assert lift_of(t, p, lift, out) >= need - 1e-9
+    if knapsack(t, p, effect, m, need, items, out):
+        assert effect_of(t, p, effect, out) >= need - 1e-9
         assert reachable(t, p, out)
         assert all(out[f] == t.space.start[p, f] for f in range(F) if f not in open_to)
     else:
@@ -181,27 +181,27 @@ def test_corners_give_the_best_move_of_each_feature_at_any_price(seed: int, expo
     t, draw = problem.samples.tables, np.random.default_rng(seed)
     p, m, price = seed % 8, seed % 10, 10.0**exponent
     F = t.space.start.shape[1]
-    lift = np.round(draw.normal(size=t.space.allowed.shape[1]), int(draw.integers(0, 3)))  # equal ones too
-    items = Items.room(F, len(lift))
-    list_items(t, p, lift, items)
-    list_best(t, p, lift, items)
+    effect = np.round(draw.normal(size=t.space.allowed.shape[1]), int(draw.integers(0, 3)))  # equal ones too
+    items = Items.room(F, len(effect))
+    list_items(t, p, effect, items)
+    list_best(t, p, effect, items)
     parts._find_corners(t, p, m, items)
     out = np.empty(F, np.int32)
     total = parts._take_moves(t.space.start[p], price, items, out)
     n = items.corner_first[F]
-    assert parts._lift_at(price, items.slope[:n], items.rise[:n]) == pytest.approx(total)
+    assert parts._effect_at(price, items.slope[:n], items.rise[:n]) == pytest.approx(total)
     for f in range(F):
         listed = items.code[items.first[f] : items.first[f + 1]]
-        values = [0.0] + [price * lift[t.space.offsets[f] + j] - parts._mean_cost(t, p, f, j, m) for j in listed]
+        values = [0.0] + [price * effect[t.space.offsets[f] + j] - parts._mean_cost(t, p, f, j, m) for j in listed]
         if np.isnan(t.draws.scores[p, f, m]):
             values = [0.0]
         chosen = 0.0
         if out[f] != t.space.start[p, f]:
-            chosen = price * lift[t.space.offsets[f] + out[f]] - parts._mean_cost(t, p, f, out[f], m)
+            chosen = price * effect[t.space.offsets[f] + out[f]] - parts._mean_cost(t, p, f, out[f], m)
         assert chosen == pytest.approx(max(values), abs=1e-9 * max(1.0, price))
         v, own = t.space.offsets[f], t.space.start[p, f]
         codes, least = t.space.choices[p, v : v + t.space.n_choices[p, f]], float(draw.normal())
-        enough = [k for k, j in enumerate(codes) if lift[v + j] >= least]
+        enough = [k for k, j in enumerate(codes) if effect[v + j] >= least]
         best_to, below = items.best_to[v : v + len(codes)], items.n_below[f]
         assert parts._nearest_below(best_to, below, least) == max((k for k in enough if codes[k] < own), default=-1)
         assert parts._nearest_above(best_to, below, least) == min((k for k in enough if codes[k] > own), default=-1)
@@ -220,12 +220,12 @@ def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
             break
         for p, codes in zip(questions.people, questions.codes, strict=True):
             mean_costs(t, p, codes, 0, rough)
-            assert (rough < run.guides.lowest[p]).any()
+            assert (rough < run.archive.lowest[p]).any()
         probability, _ = judge(questions)
         run.tell(questions, probability, probability >= 0.5)
         left = left - np.bincount(questions.people, minlength=len(left))
     for p in range(len(people)):
-        asked = run.guides.asked[p, : run.guides.n_asked[p]]
+        asked = run.archive.asked[p, : run.archive.n_asked[p]]
         assert len(np.unique(asked, axis=0)) == len(asked)
         assert not (asked == t.space.start[p]).all(axis=1).any()
 
@@ -243,8 +243,8 @@ def test_every_sample_gets_its_turn(served: slice) -> None:
         probability, _ = judge(questions)
         run.tell(questions, probability, probability >= 0.5)
         left -= np.bincount(questions.people, minlength=len(left))
-    run.guides.lowest[:] = top_of(problem.samples.tables)
-    run.guides.lowest[:, served] = 0.0
+    run.archive.lowest[:] = top_of(problem.samples.tables)
+    run.archive.lowest[:, served] = 0.0
     assert len(set(run.ask(left).people)) > 0.8 * len(people), "few people have nothing left to ask about"
 
 

@@ -44,7 +44,7 @@ SUMS: dict[str, tuple[Any, Callable[[Vector, Vector, Vector], tuple[Any, ...]], 
     "mean_lowest": (gains.mean_lowest, lambda a, b, c: (a, b), terms_of_product),
     "hidden units": (shared._read, lambda a, b, c: (a, b), terms_of_hidden),
     "scalar product": (surrogate._dot, lambda a, b, c: (a, b, len(a)), terms_of_product),
-    "lift": (knapsack._lift_at, lambda a, b, c: (PRICE, a, b), terms_of_lift),
+    "effect": (knapsack._effect_at, lambda a, b, c: (PRICE, a, b), terms_of_lift),
 }
 
 

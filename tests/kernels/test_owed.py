@@ -7,18 +7,24 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import given
 
-from leastways.search.exact.bound_kernels import Ladders, Searches, least_permitted
+from leastways.search.exact.bound_kernels import Alternatives, Searches, least_permitted
 from tests.support.reference_kernels import meets_rules
-from tests.support.small_searches import ladders_of, random_searches, space_without_rules, with_rule_tables, with_rules
+from tests.support.small_searches import (
+    alternatives_of,
+    random_searches,
+    space_without_rules,
+    with_rule_tables,
+    with_rules,
+)
 from tests.worlds import seeds
 
 State = tuple[tuple[int, ...], int]  # ranks, and the last changed feature
 
 
-def successors(ladders: Ladders, s: int, state: State, most_changes: int) -> Iterator[State]:
+def successors(alternatives: Alternatives, s: int, state: State, most_changes: int) -> Iterator[State]:
     """What comes from a state next, as the search makes it."""
     ranks, last = state
-    if ranks[last] < ladders.first[s, last + 1] - ladders.first[s, last]:
+    if ranks[last] < alternatives.first[s, last + 1] - alternatives.first[s, last]:
         yield (*ranks[:last], ranks[last] + 1, *ranks[last + 1 :]), last
     if last + 1 < len(ranks):
         if sum(r > 0 for r in ranks) < most_changes:
@@ -27,30 +33,30 @@ def successors(ladders: Ladders, s: int, state: State, most_changes: int) -> Ite
             yield (*ranks[:last], 0, 1, *ranks[last + 2 :]), last + 1
 
 
-def price(ladders: Ladders, s: int, state: State) -> float:
-    return float(sum(ladders.cost[s, ladders.first[s, k] + r - 1] for k, r in enumerate(state[0]) if r))
+def price(alternatives: Alternatives, s: int, state: State) -> float:
+    return float(sum(alternatives.cost[s, alternatives.first[s, k] + r - 1] for k, r in enumerate(state[0]) if r))
 
 
-def permitted(q: Searches, ladders: Ladders, s: int, state: State) -> bool:
+def permitted(q: Searches, alternatives: Alternatives, s: int, state: State) -> bool:
     start = q.space.start[q.person[s]].tolist()
     codes = list(start)
     for k, r in enumerate(state[0]):
         if r:
-            codes[ladders.feature[s, k]] = int(ladders.code[s, ladders.first[s, k] + r - 1])
+            codes[alternatives.feature[s, k]] = int(alternatives.code[s, alternatives.first[s, k] + r - 1])
     return meets_rules(q.space, int(q.person[s]), codes)
 
 
 def bounds(q: Searches, s: int) -> Iterator[tuple[float, float, float, bool]]:
     """For every state of a search: the kernel's bound, the true least, its own cost, and whether it is permitted."""
-    ladders, F = ladders_of(q), q.space.start.shape[1]
-    n = int(ladders.n[s])
+    alternatives, F = alternatives_of(q), q.space.start.shape[1]
+    n = int(alternatives.n[s])
 
     def descend(state: State) -> Iterator[tuple[float, float, float, bool]]:
-        below = [list(descend(x)) for x in successors(ladders, s, state, q.space.rules.max_changes)]
-        cost, good = price(ladders, s, state), permitted(q, ladders, s, state)
+        below = [list(descend(x)) for x in successors(alternatives, s, state, q.space.rules.max_changes)]
+        cost, good = price(alternatives, s, state), permitted(q, alternatives, s, state)
         true = min([cost if good else np.inf, *(b[-1][1] for b in below)])
         ranks, codes, taken = np.array(state[0], np.int16), np.empty(F, np.int32), np.ones(F, np.bool_)
-        found = least_permitted(q, ladders, s, ranks, state[1], cost, codes, taken)
+        found = least_permitted(q, alternatives, s, ranks, state[1], cost, codes, taken)
         for part in below:
             yield from part
         yield found, true, cost, good

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from leastways.search import Problem, Questions
 from leastways.search.guided.distillation import Distilled, _evaluate, distill
 from leastways.search.guided.searcher import nothing_shared
-from leastways.search.guided.surrogate_kernels import SharedNet, _enter, shared_lifts, shared_log_odds
+from leastways.search.guided.surrogate_kernels import SharedNet, _enter, shared_effects, shared_log_odds
 from tests.worlds import judge_of, make_problem, make_world, seeds
 
 
@@ -53,8 +53,8 @@ def test_lifts_are_those_of_single_moves(seed: int) -> None:
     world, draw = make_world(seed % 100, n=4), np.random.default_rng(seed)
     problem, _ = make_problem(world, world.frame, n_samples=2)
     net, t = made_net(problem, draw), problem.samples.tables
-    present, lift = np.empty(4), np.full(t.space.allowed.shape, np.nan)
-    shared_lifts(t, net, present, lift, np.empty(5), np.empty(5))
+    present, effect = np.empty(4), np.full(t.space.allowed.shape, np.nan)
+    shared_effects(t, net, present, effect, np.empty(5), np.empty(5))
     np.testing.assert_allclose(
         present, _evaluate(problem.samples, net, Questions(np.arange(4), t.space.start)), atol=1e-9
     )
@@ -65,22 +65,22 @@ def test_lifts_are_those_of_single_moves(seed: int) -> None:
         for f, j in moves:
             slot = t.space.offsets[f] + j
             if j == t.space.start[p, f] or not t.space.allowed[p, slot]:
-                assert np.isnan(lift[p, slot]), "only moves that the person may make are written"
+                assert np.isnan(effect[p, slot]), "only moves that the person may make are written"
                 continue
             codes = t.space.start[p].copy()
             codes[f] = j
             moved = _evaluate(problem.samples, net, Questions(np.array([p]), codes[None]))[0]
-            assert lift[p, slot] == pytest.approx(moved - present[p], abs=1e-9)
+            assert effect[p, slot] == pytest.approx(moved - present[p], abs=1e-9)
 
 
 def test_a_model_that_was_not_distilled_says_nothing() -> None:
     world = make_world(1, n=4)
     problem, _ = make_problem(world, world.frame, n_samples=2)
     t, none = problem.samples.tables, np.empty(0)
-    present, lift = np.ones(4), np.zeros(t.space.allowed.shape)
-    shared_lifts(t, nothing_shared(t.space.start.shape[1]), present, lift, none, none)
+    present, effect = np.ones(4), np.zeros(t.space.allowed.shape)
+    shared_effects(t, nothing_shared(t.space.start.shape[1]), present, effect, none, none)
     assert not present.any()
-    assert not lift.any()
+    assert not effect.any()
 
 
 def learn(queries: int, seed: int = 0, n: int = 60) -> tuple[Problem, Distilled, list[Questions], Any]:
@@ -115,10 +115,10 @@ def test_what_was_learned_tells_yes_from_no() -> None:
     fresh = states(problem, np.random.default_rng(99), 500)
     truth = judge(fresh)[0]
     odds = np.log(truth / (1 - truth))
-    guess = _evaluate(problem.samples, learned.net, fresh)
+    estimate = _evaluate(problem.samples, learned.net, fresh)
     near = np.abs(odds) < 4
-    assert np.corrcoef(guess[near], odds[near])[0, 1] > 0.95
-    assert ((guess >= 0) == (truth >= 0.5)).mean() > 0.9
+    assert np.corrcoef(estimate[near], odds[near])[0, 1] > 0.95
+    assert ((estimate >= 0) == (truth >= 0.5)).mean() > 0.9
     assert 0 < learned.net.doubt < 2
 
 

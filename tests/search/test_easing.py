@@ -56,7 +56,7 @@ def share_too_large(method: Any, budget: int) -> float:
 
 def test_options_of_a_smooth_model_are_as_small_as_can_be() -> None:
     assert share_too_large("guided", 200) < 0.03
-    assert share_too_large(lw.Guided(without=("easing",)), 200) > 0.1
+    assert share_too_large(lw.Guided(without=("shrink",)), 200) > 0.1
 
 
 @settings(max_examples=25)
@@ -67,7 +67,7 @@ def test_the_next_smaller_change_is_the_twin_s(seed: int, rules: bool) -> None:
     problem, encoded = make_problem(world, people, budget=60, seed=seed % 7)
     judge, run = judge_of(world, encoded), lw.Guided().start(problem)
     left = np.full(len(people), 60)
-    t, g = problem.samples.tables, run.guides
+    t, g = problem.samples.tables, run.archive
     for _ in range(8):
         questions: Questions = run.ask(left)
         if not len(questions.people):

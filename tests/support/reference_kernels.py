@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from leastways._random_kernels import EDGES, RATIOS
 from leastways.costs.kernels import TIE, Tables
 from leastways.feasibility.kernels import Space
-from leastways.search.guided.candidate_kernels import Guides
+from leastways.search.guided.candidate_kernels import Archive
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -294,11 +294,11 @@ def describe_set(t: Tables, p: int, codes: NDArray[np.int32], below: float) -> d
     }
 
 
-def smaller_code(t: Tables, g: Guides, p: int, option: NDArray[np.int32], f: int, guess: float, halve: bool) -> int:
+def smaller_code(t: Tables, g: Archive, p: int, option: NDArray[np.int32], f: int, estimate: float, halve: bool) -> int:
     """Twin of `smaller_code`, by listing what is between."""
     own, far = int(t.space.start[p, f]), int(option[f])
     sign = 1 if far > own else -1
-    refused = {own: guess}
+    refused = {own: estimate}
     accepted = 0.0
     for codes, odds in zip(g.asked[p, : g.n_asked[p]], g.odds[p], strict=False):
         if (np.delete(codes, f) == np.delete(option, f)).all():

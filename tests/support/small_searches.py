@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways.feasibility.kernels import RuleTables, Space
-from leastways.search.exact.bound_kernels import Ladders, Searches, build_ladders
+from leastways.search.exact.bound_kernels import Alternatives, Searches, sort_alternatives
 
 
 def space_without_rules(start: NDArray[np.int32], offsets: NDArray[np.int64], most_changes: int = 99) -> Space:
@@ -46,17 +46,17 @@ def random_searches(seed: int) -> Searches:
     return Searches(space, np.array([0, 2, 4]), np.array([0, 0, 1, 1]), costs, draw.random((4, 3)) < 0.2)
 
 
-def ladders_of(q: Searches) -> Ladders:
+def alternatives_of(q: Searches) -> Alternatives:
     """Sort the alternatives."""
     (S, V), F = q.costs.shape, q.space.start.shape[1]
-    out = Ladders(
+    out = Alternatives(
         np.zeros(S, np.int64),
         np.zeros((S, F + 1), np.int64),
         np.zeros((S, F), np.int64),
         np.zeros((S, V), np.int32),
         np.zeros((S, V)),
     )
-    build_ladders(q, out)
+    sort_alternatives(q, out)
     return out
 
 

@@ -111,7 +111,10 @@ class Strict(LogisticRegression):  # type: ignore[misc]
 def test_a_model_whose_predict_refuses_what_its_probability_accepts() -> None:
     frame = _frame()
     model = Strict().fit(frame, frame["a"] > 0.5)
-    with pytest.raises(AssertionError, match=r"Strict: predict\(\) and predict_proba\(\) disagree on \d+ of the \d+ rows whose probability of True"):
+    with pytest.raises(
+        AssertionError,
+        match=r"Strict: predict\(\) and predict_proba\(\) disagree on \d+ of the \d+ rows whose probability of True",
+    ):
         check_model(model, frame, target=True)
     check_model(model, frame, target=True, threshold=0.7)
     check_model(lambda rows: model.predict(rows), frame, target=True)

@@ -37,9 +37,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
         self.minx = self.maxx = np.empty((1, 0))  # no cells for its loops: see `_BoundedAdam`
         self._origin, self._span = torch.tensor(layout.low), torch.tensor(layout.high - layout.low)
         groups = np.repeat(np.arange(len(layout.sizes)), layout.sizes)
-        self._members = torch.tensor(
-            np.eye(len(layout.sizes))[groups]
-        )  # [values, categories] category of each value
+        self._members = torch.tensor(np.eye(len(layout.sizes))[groups])  # [values, categories] category of each value
         self._weights = dict(zip(layout.numbers, weights.tolist(), strict=True))
 
     def find(

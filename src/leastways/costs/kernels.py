@@ -63,7 +63,7 @@ class Objective(NamedTuple):
 class Cache(NamedTuple):
     """Rows of costs made so far, and room to make them. Threads that work at the same time need their own."""
 
-    cells: NDArray[np.float64]  # [R, M] rows in order of first touch, whoever's they are
+    cells: NDArray[np.float64]  # [R, M] rows of any person, in order of first use
     place: NDArray[np.int32]  # [P, V] which row is whose, -1 if it is yet to be made
     n_rows: NDArray[np.int64]  # [1] rows made so far
     nothing: NDArray[np.float64]  # [M] zeros

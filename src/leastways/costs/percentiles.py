@@ -34,7 +34,7 @@ class Percentiles:
         """Return the percentiles, from 0 to 1, of feature f at these levels: [P, slots] in and out."""
         if not self.features[f].ordered:
             return np.broadcast_to(0.0, levels.shape)
-        if levels.strides[0] == 0:  # the same grid for everyone: once is enough
+        if levels.strides[0] == 0:  # all people have the same grid: once is enough
             return np.broadcast_to(self._at(f, levels[0]), levels.shape)
         return self._at(f, levels)
 

@@ -22,7 +22,7 @@ from leastways.plans.wording import changes_of
 from leastways.schema import Encoded, Schema
 from leastways.schema.validation import check_columns
 from leastways.search.exact.best_first import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
-from leastways.search.loop import Judge
+from leastways.search.loop import Evaluate
 
 OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
 _MEANINGS: dict[str, str] = {
@@ -223,7 +223,7 @@ def _status(found: Cheapest) -> NDArray[Any]:
     return out
 
 
-def _judge(schema: Schema, people: Encoded, meter: QueryCounter) -> Judge:
+def _judge(schema: Schema, people: Encoded, meter: QueryCounter) -> Evaluate:
     return lambda q: meter.evaluate_by_group(schema.decode(q.codes, people, q.people), q.people)
 
 

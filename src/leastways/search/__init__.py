@@ -1,4 +1,4 @@
-"""Searchers that ask and are told, the budget loop that drives them, and their registry."""
+"""Search methods, the budget loop that drives them, and their registry."""
 
 from leastways.search.cols import COLS, PCOLS
 from leastways.search.guided.searcher import Guided

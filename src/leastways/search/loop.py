@@ -14,7 +14,7 @@ from leastways.errors import ModelError, SearcherError
 from leastways.search.protocol import Account, Accounting, Chosen, Problem, Questions, Run, Searcher
 
 # Rows in, P(target) per row and the people whose rows the model failed on out.
-Judge = Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]
+Evaluate = Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError]]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SearchResult:
 def run_search(
     searcher: Searcher,
     problem: Problem,
-    judge: Judge,
+    evaluate: Evaluate,
     progress: Callable[[float], None] | None = None,
     time_limit: float | None = None,
 ) -> SearchResult:
@@ -62,12 +62,12 @@ def run_search(
         if problem.out_of_time():
             cut_short[questions.people] = True
             break
-        probability, failed = judge(questions)
+        probability, failed = evaluate(questions)
         lost = np.isin(questions.people, list(failed))
-        told, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= problem.threshold)
-        misses.note(questions, told, accepted)
-        yeses.note(questions, told, accepted)
-        run.tell(questions, told, accepted)  # last: a searcher may write into what it gets
+        answers, accepted = np.where(lost, 0.0, steady(probability)), ~lost & (probability >= problem.threshold)
+        misses.note(questions, answers, accepted)
+        yeses.note(questions, answers, accepted)
+        run.tell(questions, answers, accepted)  # last: a searcher may write into what it gets
         left -= asked
         left[list(failed)] = 0  # the model fails on them: they keep what they have
         total += asked
@@ -184,7 +184,7 @@ class Accepted:
         if not getattr(searcher, "offers_unpermitted", False):  # to study sets as others make them
             fits = problem.samples.permits(who, options)
             if not fits.all():
-                raise SearcherError(f"person {who[~fits][0]} is offered a state that they may not be led to.")
+                raise SearcherError(f"person {who[~fits][0]} is offered a state that is not permitted to them.")
         probability = np.zeros((P, N))
         probability[who, place] = np.concatenate(self._probability)[first[np.searchsorted(known, keys)]]
         return chosen._replace(probability=probability)
@@ -212,22 +212,22 @@ class NearestMisses:
     known: NDArray[np.bool_]  # [P] a state likelier than the present one was refused
     probability: NDArray[np.float64]  # [P] of that state
     codes: NDArray[np.int32]  # [P, F]
-    samples: CostSamples  # what each person may be led to
+    samples: CostSamples  # which states are permitted
 
     @classmethod
     def of(cls, problem: Problem) -> NearestMisses:
-        """Start with everyone as they are: what is no likelier than that is no near miss."""
+        """Start from the present states: a near miss is likelier than these."""
         P = problem.n_people
-        nobody = np.zeros(P, np.bool_)
+        none = np.zeros(P, np.bool_)
         present, codes = problem.present.astype(np.float64), problem.people.codes.astype(np.int32)
-        return cls(nobody, nobody.copy(), present, codes, problem.samples)
+        return cls(none, none.copy(), present, codes, problem.samples)
 
     def note(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Take in the answers of a round. Of equally likely states the first asked stays, whatever the batch."""
         self.served[questions.people[accepted]] = True
         closer = ~self.served[questions.people] & (probability > self.probability[questions.people])
         rows = np.flatnonzero(closer)
-        # some methods also ask about states that the person may not be led to
+        # some methods also ask about states that are not permitted
         rows = rows[self.samples.permits(questions.people[rows], questions.codes[rows])]
         if not len(rows):
             return

@@ -1,4 +1,4 @@
-"""The seam between searchers and everything else: a searcher asks about states and is told the answers.
+"""The protocol of search methods: a searcher asks for states to be evaluated and is told the answers.
 
 A searcher never calls the model and never counts queries. One run drives a whole chunk of people in lockstep, so each
 round is one model call; the same searcher serves one person, a chunk, or a worker of a cluster.
@@ -27,7 +27,7 @@ Proposals = Literal["actionable", "paper"]  # what people may do, or any value, 
 
 
 class Questions(NamedTuple):
-    """States to be judged. Rows of one person stand together."""
+    """States to be evaluated. Rows of one person are adjacent."""
 
     people: NDArray[np.int64]  # [R] place of the person in the chunk
     codes: NDArray[np.int32]  # [R, F]
@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
         return cls(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
 
     def copy(self) -> Chosen:
-        """Return the same options in arrays of their own, which whoever gets them may keep."""
+        """Return the same options in arrays of their own."""
         return Chosen(self.codes.copy(), self.n.copy(), self.probability.copy())
 
 
@@ -63,7 +63,7 @@ class Problem:
     threshold: float  # accepted from here on
     first: Questions | None = None  # states of an earlier plan, permitted to the person: a searcher may ask them first
     shared: SharedNet | None = None  # a surrogate of the model that was learned before
-    deadline: float | None = None  # by the monotonic clock; whoever works long between questions looks at it
+    deadline: float | None = None  # by the monotonic clock; see `out_of_time`
 
     @property
     def n_people(self) -> int:
@@ -187,7 +187,7 @@ class Run(Protocol):
     """A search under way for one chunk of people."""
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Return states to judge, at most `left[p]` for person p; none at all ends the search."""
+        """Return states to evaluate, at most `left[p]` for person p; none at all ends the search."""
         ...
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
@@ -219,7 +219,7 @@ class Accounting(Protocol):
 
 @dataclass(frozen=True)
 class Background:
-    """What a method may look at before it meets anyone; people's rows are judged by the loop alone."""
+    """What a method may learn from before a search: training rows and the model."""
 
     schema: Schema
     rows: Encoded  # training rows, as far as they are within the schema and without gaps

@@ -27,9 +27,9 @@ from leastways.search.exact.best_first_kernels import (
     DONE,
     GROWTH,
     RUNNING,
-    Book,
+    Asked,
     Heaps,
-    Standing,
+    Status,
     ask_states,
     first_states,
     move_heaps,
@@ -37,8 +37,8 @@ from leastways.search.exact.best_first_kernels import (
     slot_costs,
     tell_states,
 )
-from leastways.search.exact.bound_kernels import Ladders, Ranks, Searches, build_ladders
-from leastways.search.loop import Judge
+from leastways.search.exact.bound_kernels import Alternatives, Ranks, Searches, sort_alternatives
+from leastways.search.loop import Evaluate
 from leastways.search.protocol import Questions
 
 MOST_STATES = 8_000_000  # kept in heaps together, about 40 bytes each
@@ -90,7 +90,7 @@ def searches(
 
 def cheapest_states(
     q: Searches,
-    judge: Judge,
+    evaluate: Evaluate,
     threshold: float,
     *,
     most_cost: float = np.inf,
@@ -100,26 +100,26 @@ def cheapest_states(
 ) -> Cheapest:
     """Find the cheapest accepted state of every search that costs at most `most_cost`.
 
-    `most_queries` limits the rows per person. `known` are states that are accepted, so that nobody has to ask. A person
+    `most_queries` limits the rows per person. `known` are states that are accepted, which need no query. A person
     on whose rows the model fails stops there, with the bound proven so far.
     """
     run = _Run(q, most_cost, most_queries)
     if known is not None:
-        tell_states(q, known.people, known.codes, np.ones(len(known.people), np.bool_), run.standing)
+        tell_states(q, known.people, known.codes, np.ones(len(known.people), np.bool_), run.status)
     run.begin()
     calls = 0
     failures: dict[int, ModelError] = {}
     while run.running:
         questions = run.ask()
         if len(questions.people):
-            probability, failed = judge(questions)
+            probability, failed = evaluate(questions)
             lost = np.isin(questions.people, list(failed))
             run.tell(questions, ~lost & (probability >= threshold))
             run.fail(failed)
             failures.update(failed)
             calls += 1
         if progress is not None:
-            progress(float((run.standing.state != RUNNING).mean()))
+            progress(float((run.status.state != RUNNING).mean()))
     return run.result(calls, failures)
 
 
@@ -131,15 +131,15 @@ class _Run:
         P, F = q.space.start.shape
         self.q = q
         self.most_cost, self.most_queries = float(most_cost), int(most_queries)
-        self.ladders = Ladders(
+        self.alternatives = Alternatives(
             np.zeros(S, np.int64),
             np.zeros((S, F + 1), np.int64),
             np.zeros((S, F), np.int64),
             np.zeros((S, V), np.int32),
             np.zeros((S, V)),
         )
-        build_ladders(q, self.ladders)
-        self.standing = Standing(
+        sort_alternatives(q, self.alternatives)
+        self.status = Status(
             np.zeros(S, np.int64),
             np.zeros(S),
             np.full(S, np.inf),
@@ -152,7 +152,7 @@ class _Run:
         self.rest = np.full(S, np.inf)  # the cheapest state not asked about, of searches that ended
         self.closed = np.zeros(S, np.bool_)
         self.looks = bool((np.diff(q.first) > 1).any())  # a search alone never meets a state twice
-        self.book = Book(
+        self.asked_states = Asked(
             np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, F), np.int32), np.empty(0, np.bool_)
         )
         self.rows = self.asked = 0
@@ -164,17 +164,17 @@ class _Run:
     def begin(self) -> None:
         """Put the first state of every search on its heap."""
         self.heaps = self._heaps(np.ones(len(self.closed), np.int64))
-        first_states(self.q, self.ladders, self.heaps, self.most_cost, self.standing.cost)
+        first_states(self.q, self.alternatives, self.heaps, self.most_cost, self.status.cost)
         self._close()
 
     @property
     def running(self) -> bool:
         """Whether any search goes on."""
-        return bool((self.standing.state == RUNNING).any())
+        return bool((self.status.state == RUNNING).any())
 
     def ask(self) -> Questions:
         """Let every running search ask for its share."""
-        self.active = self.standing.state == RUNNING
+        self.active = self.status.state == RUNNING
         self._make_room()
         if not self.looks:
             self.rows = 0
@@ -182,10 +182,10 @@ class _Run:
         before = self.rows
         self.rows = ask_states(
             self.q,
-            self.ladders,
+            self.alternatives,
             self.heaps,
-            self.book,
-            self.standing,
+            self.asked_states,
+            self.status,
             self.share,
             self.has_room,
             self.most_cost,
@@ -196,14 +196,14 @@ class _Run:
         self.share = np.where(self.has_room, wider, self.share)
         self._close()
         self.asked = before
-        questions = Questions(self.book.people[before : self.rows], self.book.codes[before : self.rows])
+        questions = Questions(self.asked_states.people[before : self.rows], self.asked_states.codes[before : self.rows])
         self.spent += np.bincount(questions.people, minlength=len(self.spent))
         return questions
 
     def tell(self, questions: Questions, accepted: NDArray[np.bool_]) -> None:
         """Take the answers to the last questions."""
-        self.book.answered[self.asked : self.rows] = True
-        tell_states(self.q, questions.people, questions.codes, accepted, self.standing)
+        self.asked_states.answered[self.asked : self.rows] = True
+        tell_states(self.q, questions.people, questions.codes, accepted, self.status)
 
     def fail(self, failed: Mapping[int, ModelError]) -> None:
         """End the searches of people on whom the model failed; what they asked last was not answered.
@@ -212,28 +212,28 @@ class _Run:
         """
         people = np.array(list(failed), np.int64)
         self.spent[people] -= np.array([error.unanswered for error in failed.values()], np.int64)
-        self.standing.left[people] = 0
-        lost = np.isin(self.q.person, people) & self.active & (self.standing.state != DONE)
-        self.standing.state[lost] = BLOCKED
+        self.status.left[people] = 0
+        lost = np.isin(self.q.person, people) & self.active & (self.status.state != DONE)
+        self.status.state[lost] = BLOCKED
         self._close()
-        self.rest[lost] = np.minimum(self.rest[lost], self.standing.floor[lost])
+        self.rest[lost] = np.minimum(self.rest[lost], self.status.floor[lost])
 
     def result(self, calls: int, failures: dict[int, ModelError]) -> Cheapest:
         """Return what is known now."""
-        standing = self.standing
-        bound = np.minimum(np.minimum(self.rest, self.heaps.beyond), standing.cost)
-        return Cheapest(standing.cost, bound, standing.codes, self.spent, calls, failures)
+        status = self.status
+        bound = np.minimum(np.minimum(self.rest, self.heaps.beyond), status.cost)
+        return Cheapest(status.cost, bound, status.codes, self.spent, calls, failures)
 
     def _close(self) -> None:
-        """Note where ended searches stand and give up their heaps."""
-        ended = np.flatnonzero((self.standing.state != RUNNING) & ~self.closed)
+        """Record how far ended searches came, and drop their heaps."""
+        ended = np.flatnonzero((self.status.state != RUNNING) & ~self.closed)
         left = ended[self.heaps.n[ended] > 0]
         self.rest[left] = self.heaps.cost[self.heaps.begin[left]]
         self.heaps.n[ended] = 0
         self.closed[ended] = True
 
     def _heaps(self, room: NDArray[np.int64]) -> Heaps:
-        S, K, H = len(room), max(1, int(self.ladders.n.max(initial=1))), int(room.sum())
+        S, K, H = len(room), max(1, int(self.alternatives.n.max(initial=1))), int(room.sum())
         ranks: Ranks = np.empty((H, K), np.int16) if self.q.costs.shape[1] < 2**15 else np.empty((H, K), np.int32)
         begin = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         return Heaps(
@@ -254,30 +254,30 @@ class _Run:
         """
         n, q = self.heaps.n, self.q
         share = self.share[q.person]
-        wish = np.where(self.active, n + GROWTH + np.maximum(n, (GROWTH - 1) * share), 0)
-        before = np.concatenate([[0], np.cumsum(wish)])
+        wanted_room = np.where(self.active, n + GROWTH + np.maximum(n, (GROWTH - 1) * share), 0)
+        before = np.concatenate([[0], np.cumsum(wanted_room)])
         within = before[1:] - before[q.first[q.person]]  # what a person's searches want up to this one
-        fits = (within <= MOST_STATES) | (within == wish)
-        granted = np.add.reduceat(np.where(fits, wish, 0), q.first[:-1])
+        fits = (within <= MOST_STATES) | (within == wanted_room)
+        granted = np.add.reduceat(np.where(fits, wanted_room, 0), q.first[:-1])
         wanted = granted > 0
         self.has_room = wanted & (np.cumsum(granted) <= max(MOST_STATES, int(granted[wanted.argmax()])))
-        new = self._heaps(np.where(fits & self.has_room[q.person], wish, n))
+        new = self._heaps(np.where(fits & self.has_room[q.person], wanted_room, n))
         move_heaps(self.heaps, new)
         self.heaps = new
 
     def _widen_book(self) -> None:
-        """Make the book long enough for a round."""
-        running = np.add.reduceat(self.standing.state == RUNNING, self.q.first[:-1], dtype=np.int64)
-        most = np.minimum(np.minimum(self.standing.left, MOST_ROWS), self.share * running)
+        """Make the asked long enough for a round."""
+        running = np.add.reduceat(self.status.state == RUNNING, self.q.first[:-1], dtype=np.int64)
+        most = np.minimum(np.minimum(self.status.left, MOST_ROWS), self.share * running)
         wanted = int(most[self.has_room].sum())
-        B, F = len(self.book.people), self.book.codes.shape[1]
+        B, F = len(self.asked_states.people), self.asked_states.codes.shape[1]
         if self.rows + wanted <= B:
             return
         B = max(2 * B, self.rows + wanted)
-        old, n = self.book, self.rows
+        old, n = self.asked_states, self.rows
         slots = np.full(1 << int(2 * B - 1).bit_length() if self.looks else 0, -1, np.int64)
-        self.book = Book(slots, np.empty(B, np.int64), np.empty((B, F), np.int32), np.empty(B, np.bool_))
-        self.book.people[:n], self.book.codes[:n] = old.people[:n], old.codes[:n]
-        self.book.answered[:n] = old.answered[:n]
+        self.asked_states = Asked(slots, np.empty(B, np.int64), np.empty((B, F), np.int32), np.empty(B, np.bool_))
+        self.asked_states.people[:n], self.asked_states.codes[:n] = old.people[:n], old.codes[:n]
+        self.asked_states.answered[:n] = old.answered[:n]
         if self.looks:
-            refill(self.book, n)
+            refill(self.asked_states, n)

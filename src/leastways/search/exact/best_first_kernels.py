@@ -5,7 +5,7 @@ order of their cheapest alternative, each state has at most three successors, no
 of the last changed feature; also change the next feature; or change the next feature instead (from its first rank).
 No successor changes fewer features, so what changes too many is never made, nor is what costs too much.
 
-A state that breaks a rule stands where the cheapest permitted one could be that comes from it, so it may come later
+A state that breaks a rule has the place of the cheapest permitted one that could come from it, so it may come later
 than at its own cost; where there is none, it is left out. States that break no rule come in order of cost.
 """
 
@@ -20,7 +20,7 @@ from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy, keyed
 from leastways.costs.kernels import Tables, row_of
 from leastways.feasibility.kernels import meets_rules
-from leastways.search.exact.bound_kernels import Ladders, Ranks, Searches, least_permitted, write_state
+from leastways.search.exact.bound_kernels import Alternatives, Ranks, Searches, least_permitted, write_state
 
 GROWTH = 3  # most states that one step adds before it takes one away
 
@@ -58,7 +58,7 @@ def _exchange(h: Heaps, a: int, b: int) -> None:
 @lean
 def _push(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     h: Heaps,
     s: int,
     scratch: Scratch,  # its ranks are the state
@@ -71,10 +71,10 @@ def _push(
     The cost is summed from scratch, so that rounding does not build up along a path.
     """
     ranks, cost = scratch.ranks, 0.0
-    for k in range(ladders.n[s]):
+    for k in range(alternatives.n[s]):
         if ranks[k] > 0:
-            cost += ladders.cost[s, ladders.first[s, k] + ranks[k] - 1]
-    cost = least_permitted(q, ladders, s, ranks, last, cost, scratch.codes, scratch.taken)
+            cost += alternatives.cost[s, alternatives.first[s, k] + ranks[k] - 1]
+    cost = least_permitted(q, alternatives, s, ranks, last, cost, scratch.codes, scratch.taken)
     if cost > most_cost or cost >= below:
         h.beyond[s] = min(h.beyond[s], cost)
         return
@@ -92,7 +92,7 @@ def _push(
 @compiled
 def first_states(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     h: Heaps,
     most_cost: float,
     below: NDArray[np.float64],  # [S] as in `take`
@@ -100,23 +100,23 @@ def first_states(
     """Begin every search with its cheapest state; each heap has room for one."""
     F = q.space.start.shape[1]
     scratch = Scratch(np.zeros(h.ranks.shape[1], h.ranks.dtype), np.empty(F, np.int32), np.empty(F, np.bool_))
-    for s in range(ladders.n.shape[0]):
-        if ladders.n[s] > 0:
+    for s in range(alternatives.n.shape[0]):
+        if alternatives.n[s] > 0:
             scratch.ranks[0] = 1
-            _push(q, ladders, h, s, scratch, 0, most_cost, below[s])
+            _push(q, alternatives, h, s, scratch, 0, most_cost, below[s])
 
 
 @lean
-def show(ladders: Ladders, h: Heaps, s: int, start: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+def show(alternatives: Alternatives, h: Heaps, s: int, start: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
     """Write the cheapest state of search s, codes [F], without taking it away."""
     slot = h.begin[s] + h.slot[h.begin[s]]
-    write_state(ladders, s, h.ranks[slot], start, codes)
+    write_state(alternatives, s, h.ranks[slot], start, codes)
 
 
 @lean
 def take(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     h: Heaps,
     s: int,
     scratch: Scratch,
@@ -146,22 +146,22 @@ def take(
     for k in range(last + 1):
         if ranks[k] > 0:
             changed += 1
-    if ranks[last] < ladders.first[s, last + 1] - ladders.first[s, last]:
+    if ranks[last] < alternatives.first[s, last + 1] - alternatives.first[s, last]:
         ranks[last] += 1
-        _push(q, ladders, h, s, scratch, last, most_cost, below)
+        _push(q, alternatives, h, s, scratch, last, most_cost, below)
         ranks[last] -= 1
-    if last + 1 < ladders.n[s]:
+    if last + 1 < alternatives.n[s]:
         ranks[last + 1] = 1
         if changed < q.space.rules.max_changes:
-            _push(q, ladders, h, s, scratch, last + 1, most_cost, below)
+            _push(q, alternatives, h, s, scratch, last + 1, most_cost, below)
         if ranks[last] == 1:
             ranks[last] = 0
-            _push(q, ladders, h, s, scratch, last + 1, most_cost, below)
+            _push(q, alternatives, h, s, scratch, last + 1, most_cost, below)
 
 
 @compiled
 def move_heaps(old: Heaps, new: Heaps) -> None:
-    """Copy every heap to where it is to stand now; `new` is written, and has at least as much room for each."""
+    """Copy every heap to its new place; `new` is written, and has at least as much room for each."""
     for s in range(old.n.shape[0]):
         a, b = old.begin[s], new.begin[s]
         room = new.begin[s + 1] - b
@@ -185,7 +185,7 @@ RUNNING, BLOCKED, DONE = 0, 1, 2
 SKIPS_EACH = 20  # states that a search may skip, further, for each that breaks no rule
 
 
-class Book(NamedTuple):
+class Asked(NamedTuple):
     """States asked about, in the order of asking, and a hash table over them (of no length: nothing is looked up)."""
 
     slots: NDArray[np.int64]  # [C] a power of two, at least twice the rows; -1 where empty
@@ -194,7 +194,7 @@ class Book(NamedTuple):
     answered: NDArray[np.bool_]  # [B]
 
 
-class Standing(NamedTuple):
+class Status(NamedTuple):
     """How far each search is."""
 
     state: NDArray[np.int64]  # [S] running, blocked by a limit, or done
@@ -229,18 +229,18 @@ def slot_costs(
 
 
 @lean
-def _place(book: Book, p: int, codes: NDArray[np.int32]) -> int:
+def _place(asked: Asked, p: int, codes: NDArray[np.int32]) -> int:
     """Return where in the hash table this state of person p is, or the empty place where it belongs."""
     key = keyed(np.uint64(p), codes.shape[0])
     for f in range(codes.shape[0]):
         key = keyed(key, codes[f])
-    mask = book.slots.shape[0] - 1
+    mask = asked.slots.shape[0] - 1
     i = np.int64(key >> np.uint64(1)) & mask
-    while book.slots[i] >= 0:
-        row = book.slots[i]
-        same = book.people[row] == p
+    while asked.slots[i] >= 0:
+        row = asked.slots[i]
+        same = asked.people[row] == p
         for f in range(codes.shape[0]):
-            same = same and book.codes[row, f] == codes[f]
+            same = same and asked.codes[row, f] == codes[f]
         if same:
             return i
         i = (i + 1) & mask
@@ -248,19 +248,19 @@ def _place(book: Book, p: int, codes: NDArray[np.int32]) -> int:
 
 
 @compiled
-def refill(book: Book, n: int) -> None:
+def refill(asked: Asked, n: int) -> None:
     """Enter the first n rows into an empty hash table."""
     for row in range(n):
-        book.slots[_place(book, book.people[row], book.codes[row])] = row
+        asked.slots[_place(asked, asked.people[row], asked.codes[row])] = row
 
 
 @lean
 def _step(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     heaps: Heaps,
-    book: Book,
-    standing: Standing,
+    asked: Asked,
+    status: Status,
     s: int,
     quota: int,  # states without an answer, at most
     most_cost: float,
@@ -268,43 +268,43 @@ def _step(
     scratch: Scratch,
     codes: NDArray[np.int32],  # [F] scratch
 ) -> int:
-    """Take search s as far as it can go without answers; returns the rows now in the book."""
+    """Take search s as far as it can go without answers; returns the rows now in the asked."""
     p = q.person[s]
     start = q.space.start[p]
-    looks = book.slots.shape[0] > 0
+    looks = asked.slots.shape[0] > 0
     waiting = 0
     while waiting < quota:
         top = heaps.begin[s]
-        if heaps.n[s] == 0 or heaps.cost[top] >= standing.cost[s]:
+        if heaps.n[s] == 0 or heaps.cost[top] >= status.cost[s]:
             if waiting == 0:
-                standing.state[s] = DONE
+                status.state[s] = DONE
             return rows
         if heaps.n[s] + GROWTH > heaps.begin[s + 1] - top:
             return rows  # no room: another round
-        show(ladders, heaps, s, start, codes)
+        show(alternatives, heaps, s, start, codes)
         permitted = meets_rules(q.space, p, codes)
-        place = _place(book, p, codes) if permitted and looks else -1
-        known = place >= 0 and book.slots[place] >= 0
+        place = _place(asked, p, codes) if permitted and looks else -1
+        known = place >= 0 and asked.slots[place] >= 0
         asks = permitted and not known
-        if (asks and standing.left[p] == 0) or (not permitted and standing.skips[s] == 0):
-            standing.state[s] = BLOCKED
+        if (asks and status.left[p] == 0) or (not permitted and status.skips[s] == 0):
+            status.state[s] = BLOCKED
             return rows
-        if asks and standing.round[p] == 0:
+        if asks and status.round[p] == 0:
             return rows  # the round is over for this person
-        take(q, ladders, heaps, s, scratch, most_cost, standing.cost[s])
-        standing.skips[s] += SKIPS_EACH if permitted else -1
+        take(q, alternatives, heaps, s, scratch, most_cost, status.cost[s])
+        status.skips[s] += SKIPS_EACH if permitted else -1
         if not permitted:
             continue
-        if known:  # an accepted one was noted when it was told
-            waiting += 0 if book.answered[book.slots[place]] else 1
+        if known:  # an accepted one was noted with its answer
+            waiting += 0 if asked.answered[asked.slots[place]] else 1
             continue
-        book.people[rows] = p
-        copy(codes, book.codes[rows])
-        book.answered[rows] = False
+        asked.people[rows] = p
+        copy(codes, asked.codes[rows])
+        asked.answered[rows] = False
         if looks:
-            book.slots[place] = rows
-        standing.left[p] -= 1
-        standing.round[p] -= 1
+            asked.slots[place] = rows
+        status.left[p] -= 1
+        status.round[p] -= 1
         rows += 1
         waiting += 1
     return rows
@@ -313,17 +313,17 @@ def _step(
 @compiled
 def ask_states(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     heaps: Heaps,
-    book: Book,
-    standing: Standing,
+    asked: Asked,
+    status: Status,
     share: NDArray[np.int64],  # [P] states without an answer that each search may have
     has_room: NDArray[np.bool_],  # [P] whose turn it is
     most_cost: float,
     most_rows: int,  # per person in this round
-    rows: int,  # in the book
+    rows: int,  # in the asked
 ) -> int:
-    """Let every running search ask; returns the rows that are in the book then.
+    """Let every running search ask; returns the rows that are in the asked then.
 
     How far a person's searches come does not depend on who else is there. Where a round is too small for all of them,
     those that came last begin the next.
@@ -334,18 +334,18 @@ def ask_states(
     for p in range(q.space.start.shape[0]):
         if not has_room[p]:
             continue
-        standing.round[p] = most_rows
+        status.round[p] = most_rows
         first, M = q.first[p], q.first[p + 1] - q.first[p]
-        turn = standing.turn[p]
+        turn = status.turn[p]
         for i in range(M):
             s = first + (turn + i) % M
-            if standing.state[s] != RUNNING:
+            if status.state[s] != RUNNING:
                 continue
-            standing.floor[s] = heaps.cost[heaps.begin[s]] if heaps.n[s] > 0 else np.inf
-            had = standing.round[p]
-            rows = _step(q, ladders, heaps, book, standing, s, share[p], most_cost, rows, scratch, codes)
-            if had > 0 and standing.round[p] == 0:
-                standing.turn[p] = s - first
+            status.floor[s] = heaps.cost[heaps.begin[s]] if heaps.n[s] > 0 else np.inf
+            had = status.round[p]
+            rows = _step(q, alternatives, heaps, asked, status, s, share[p], most_cost, rows, scratch, codes)
+            if had > 0 and status.round[p] == 0:
+                status.turn[p] = s - first
     return rows
 
 
@@ -355,7 +355,7 @@ def tell_states(
     people: NDArray[np.int64],  # [R]
     codes: NDArray[np.int32],  # [R, F]
     accepted: NDArray[np.bool_],  # [R]
-    standing: Standing,
+    status: Status,
 ) -> None:
     """Note the accepted states: each search of the person keeps the cheapest; of equals, the one asked about first."""
     F = codes.shape[1]
@@ -370,8 +370,8 @@ def tell_states(
                     step = q.costs[s, q.space.offsets[f] + codes[r, f]]
                     if step == np.inf or not q.free[s, f]:
                         cost += step
-                if cost >= standing.cost[s]:
+                if cost >= status.cost[s]:
                     break
-            if cost < standing.cost[s]:
-                standing.cost[s] = cost
-                copy(codes[r], standing.codes[s])
+            if cost < status.cost[s]:
+                status.cost[s] = cost
+                copy(codes[r], status.codes[s])

@@ -15,7 +15,7 @@ Ranks = NDArray[np.signedinteger[Any]]  # 16 bits, or 32 where a grid has more p
 
 
 class Searches(NamedTuple):
-    """What is to be searched: S cost functions of P people. The searches of one person stand together."""
+    """What is to be searched: S cost functions of P people. The searches of one person are adjacent."""
 
     space: Space
     first: NDArray[np.int64]  # [P + 1] where each person's searches begin
@@ -24,7 +24,7 @@ class Searches(NamedTuple):
     free: NDArray[np.bool_]  # [S, F] changes of this feature count 0; `costs` only says which is the smaller
 
 
-class Ladders(NamedTuple):
+class Alternatives(NamedTuple):
     """The alternatives of each search's open features: features by their cheapest alternative, alternatives by cost."""
 
     n: NDArray[np.int64]  # [S] open features
@@ -49,7 +49,7 @@ def _gather(q: Searches, s: int, f: int, codes: NDArray[np.int32], costs: NDArra
 
 
 @compiled
-def build_ladders(q: Searches, out: Ladders) -> None:
+def sort_alternatives(q: Searches, out: Alternatives) -> None:
     """Sort the alternatives of every search; `out` is written."""
     S, F = q.free.shape
     V = q.costs.shape[1]
@@ -87,34 +87,36 @@ def build_ladders(q: Searches, out: Ladders) -> None:
         out.first[s, K] = filled
 
 
-# What rules still demand of a state: the least that it takes to mend those it breaks.
+# Lower bound on the cost of repairing a state's rule violations.
 #
-# Somebody's present state may break a rule, and then so does all that leaves its features alone. In order of cost
-# alone these states would come first, however many there are. With what is owed added, they come where the first
-# permitted state could be that grows out of them, or never if there is none.
+# A person's present state may break a rule, and then so do all states that leave its features alone. In order of cost
+# alone these states would come first, however many there are. With the bound added, each comes at the cost of the first
+# permitted state that can be reached from it, or never if there is none.
 
 _ROUNDING = 1.0 - 1e-12  # sums in another order differ by less; a bound may be too low, never too high
 
 
 @lean
-def write_state(ladders: Ladders, s: int, ranks: Ranks, start: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+def write_state(
+    alternatives: Alternatives, s: int, ranks: Ranks, start: NDArray[np.int32], codes: NDArray[np.int32]
+) -> None:
     """Write the state with these ranks of search s, codes [F]."""
     copy(start, codes)
-    for k in range(ladders.n[s]):
+    for k in range(alternatives.n[s]):
         if ranks[k] > 0:
-            codes[ladders.feature[s, k]] = ladders.code[s, ladders.first[s, k] + ranks[k] - 1]
+            codes[alternatives.feature[s, k]] = alternatives.code[s, alternatives.first[s, k] + ranks[k] - 1]
 
 
 @lean
-def _paid(ladders: Ladders, s: int, place: int, rank: int) -> float:
-    """What this rank of the open feature at `place` costs."""
-    return ladders.cost[s, ladders.first[s, place] + rank - 1] if rank > 0 else 0.0
+def _paid(alternatives: Alternatives, s: int, place: int, rank: int) -> float:
+    """Return the cost of this rank of the open feature at `place`."""
+    return alternatives.cost[s, alternatives.first[s, place] + rank - 1] if rank > 0 else 0.0
 
 
 @lean
-def _clause_owes(
+def _clause_bound(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     s: int,
     k: int,
     begin: int,
@@ -122,17 +124,17 @@ def _clause_owes(
     end: int,
     taken: NDArray[np.bool_],  # [F] by place: features that other clauses count on; written
 ) -> tuple[float, bool]:
-    """The least that mends broken clause k, and whether it shares no feature with the clauses before it."""
+    """Return a bound on the cost of repairing clause k, and whether it shares no feature with clauses before it."""
     p = q.person[s]
     least, apart = np.inf, True
     for place in range(begin, end):
-        f = ladders.feature[s, place]
+        f = alternatives.feature[s, place]
         if not q.space.rules.literal[k, f]:
             continue
         behind = rank if place == begin else 0
-        for i in range(ladders.first[s, place] + behind, ladders.first[s, place + 1]):
-            if q.space.rules.meets[p, k, q.space.offsets[f] + ladders.code[s, i]]:
-                least = min(least, ladders.cost[s, i] - _paid(ladders, s, place, behind))
+        for i in range(alternatives.first[s, place] + behind, alternatives.first[s, place + 1]):
+            if q.space.rules.meets[p, k, q.space.offsets[f] + alternatives.code[s, i]]:
+                least = min(least, alternatives.cost[s, i] - _paid(alternatives, s, place, behind))
                 apart = apart and not taken[place]
                 taken[place] = True
                 break
@@ -140,9 +142,9 @@ def _clause_owes(
 
 
 @lean
-def _link_owes(
+def _link_bound(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     s: int,
     link: int,
     begin: int,
@@ -150,39 +152,39 @@ def _link_owes(
     end: int,
     codes: NDArray[np.int32],  # [F] changed, and set back
 ) -> float:
-    """The least that mends a broken link: another move that demands less, or one of the required feature."""
+    """Return a bound on the cost of repairing a link: by a move that demands less, or one of what it requires."""
     p = q.person[s]
     a, b = q.space.rules.link_feature[link], q.space.rules.link_requires[link]
     before_a, before_b = codes[a], codes[b]
     least = np.inf
-    if begin < end and ladders.feature[s, begin] == a:
+    if begin < end and alternatives.feature[s, begin] == a:
         modest, lacks = codes[a], link_shortfall(q.space, p, link, codes)
-        for i in range(ladders.first[s, begin] + rank, ladders.first[s, begin + 1]):
-            codes[a] = ladders.code[s, i]
+        for i in range(alternatives.first[s, begin] + rank, alternatives.first[s, begin + 1]):
+            codes[a] = alternatives.code[s, i]
             short = link_shortfall(q.space, p, link, codes)
             if short <= 0.0:
-                least = ladders.cost[s, i] - _paid(ladders, s, begin, rank)
+                least = alternatives.cost[s, i] - _paid(alternatives, s, begin, rank)
                 break
             if short < lacks:
                 modest, lacks = codes[a], short
         codes[a] = modest
     for place in range(begin, end):
-        if ladders.feature[s, place] != b:
+        if alternatives.feature[s, place] != b:
             continue
         behind = rank if place == begin else 0
-        for i in range(ladders.first[s, place] + behind, ladders.first[s, place + 1]):
-            codes[b] = ladders.code[s, i]
+        for i in range(alternatives.first[s, place] + behind, alternatives.first[s, place + 1]):
+            codes[b] = alternatives.code[s, i]
             if link_shortfall(q.space, p, link, codes) <= 0.0:
-                least = min(least, ladders.cost[s, i] - _paid(ladders, s, place, behind))
+                least = min(least, alternatives.cost[s, i] - _paid(alternatives, s, place, behind))
                 break
     codes[a], codes[b] = before_a, before_b
     return least
 
 
 @lean
-def owed(
+def repair_bound(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     s: int,
     begin: int,  # open features from this place on can still change, this one only
     rank: int,  # ... to more than this rank
@@ -190,7 +192,7 @@ def owed(
     codes: NDArray[np.int32],  # [F] the state; the same afterwards
     taken: NDArray[np.bool_],  # [F] scratch
 ) -> float:
-    """A lower bound on what it still costs to mend what this state breaks; infinite if nothing can.
+    """Return a lower bound on the cost of repairing a state's rule violations; infinite if nothing repairs them.
 
     Every broken rule has its least price. Those of clauses that share no feature add up; of the others the dearest
     counts.
@@ -201,21 +203,21 @@ def owed(
     for k in range(q.space.rules.literal.shape[0]):
         if clause_holds(q.space, q.person[s], k, codes):
             continue
-        least, apart = _clause_owes(q, ladders, s, k, begin, rank, end, taken)
+        least, apart = _clause_bound(q, alternatives, s, k, begin, rank, end, taken)
         if least == np.inf:
             return np.inf
         total += least if apart else 0.0
         dearest = max(dearest, least)
     for link in range(q.space.rules.link_feature.shape[0]):
         if link_shortfall(q.space, q.person[s], link, codes) > 0.0:
-            dearest = max(dearest, _link_owes(q, ladders, s, link, begin, rank, end, codes))
+            dearest = max(dearest, _link_bound(q, alternatives, s, link, begin, rank, end, codes))
     return max(total, dearest)
 
 
 @lean
 def least_permitted(
     q: Searches,
-    ladders: Ladders,
+    alternatives: Alternatives,
     s: int,
     ranks: Ranks,  # [K]
     last: int,  # the last changed feature
@@ -223,7 +225,7 @@ def least_permitted(
     codes: NDArray[np.int32],  # [F] scratch
     taken: NDArray[np.bool_],  # [F] scratch
 ) -> float:
-    """A lower bound on the cost of all permitted states among this one and those that come from it.
+    """Return a lower bound on the cost of all permitted states among this one and those that come from it.
 
     Those keep what is before the last changed feature. That one goes on to dearer values, or back if it has its first,
     and what is behind it may change. Exactly the state's own cost if it breaks no rule; infinite if nothing is
@@ -232,16 +234,18 @@ def least_permitted(
     if q.space.rules.literal.shape[0] + q.space.rules.link_feature.shape[0] == 0:
         return cost
     start = q.space.start[q.person[s]]
-    write_state(ladders, s, ranks, start, codes)
-    n, changed = ladders.n[s], 0
+    write_state(alternatives, s, ranks, start, codes)
+    n, changed = alternatives.n[s], 0
     for k in range(last + 1):
         changed += 1 if ranks[k] > 0 else 0
     end = n if changed < q.space.rules.max_changes else last + 1
-    least = cost + owed(q, ladders, s, last, ranks[last], end, codes, taken)
+    least = cost + repair_bound(q, alternatives, s, last, ranks[last], end, codes, taken)
     if least > cost and ranks[last] == 1 and last + 1 < n:
-        f = ladders.feature[s, last]
+        f = alternatives.feature[s, last]
         codes[f] = start[f]
-        before = cost - _paid(ladders, s, last, 1)
-        instead = max(_paid(ladders, s, last + 1, 1), owed(q, ladders, s, last + 1, 0, n, codes, taken))
+        before = cost - _paid(alternatives, s, last, 1)
+        instead = max(
+            _paid(alternatives, s, last + 1, 1), repair_bound(q, alternatives, s, last + 1, 0, n, codes, taken)
+        )
         least = min(least, before + instead)
     return max(cost, _ROUNDING * least)

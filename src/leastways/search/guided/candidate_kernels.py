@@ -1,8 +1,8 @@
-"""Guided search for many people at once: know the costs, guess the model, ask only where it can pay.
+"""Guided search for many people at once: know the costs, estimate the model, ask only where it can pay.
 
 Per person: every answered state, each sample's cheapest accepted cost so far, and a surrogate of the model. A round
-makes candidates, scores each by (potential fall of the objective) x (guessed chance of acceptance), and asks about the
-best.
+makes candidates, scores each by (potential fall of the objective) x (estimated chance of acceptance), and asks
+about the best.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from leastways.search.guided.surrogate_kernels import (
     MOST_LOG_ODDS,
     SharedNet,
     chance,
+    effect_of,
     learn,
-    lift_of,
     log_odds,
     shared_log_odds,
     solve,
@@ -32,28 +32,32 @@ from leastways.search.guided.surrogate_kernels import (
 )
 from leastways.search.kernels import LEAST_GAIN, add_gain
 
-_LEAST_CHANCE = 0.02  # the guess may be wrong
-_PATIENCE = 5  # rounds without a yes after which any would do, whatever it costs
+_LEAST_CHANCE = 0.02  # the estimate may be wrong
+_PATIENCE = 5  # rounds without an accepted state after which any is looked for, at any cost
 _LESS_PATIENCE = 2  # the same where no answer so far tells one no from another
 
 
 @lean
-def _sum_needs(lowest: NDArray[np.float64], aim: bool, need: NDArray[np.float64]) -> None:
-    """Write the running sum of how badly samples are served: the square of what they count in the objective."""
+def _sum_needs(lowest: NDArray[np.float64], weights: NDArray[np.float64], aim: bool, need: NDArray[np.float64]) -> None:
+    """Write the running sum of how badly samples are served: by weight, the square of what they count now."""
+    heaviest = 0.0
+    for m in range(weights.shape[0]):
+        heaviest = max(heaviest, weights[m])
     total = 0.0
     for m in range(lowest.shape[0]):
-        total += lowest[m] * lowest[m] if aim else 1.0
+        share = weights[m] / heaviest if heaviest > 0.0 else 1.0  # exactly 1 where weights are equal
+        total += share * (lowest[m] * lowest[m] if aim else 1.0)
         need[m] = total
 
 
 @lean
-def _windows(g: Guides, s: Scratch) -> int:
+def _windows(g: Archive, s: Scratch) -> int:
     """Return how many windows it takes to look at every sample."""
     return -(-g.lowest.shape[1] // s.need.shape[0])
 
 
 @lean
-def _next_window(g: Guides, p: int, s: Scratch) -> int:
+def _next_window(g: Archive, p: int, s: Scratch) -> int:
     """Return the first sample of the window whose turn it is: each gets its turn, so that no sample is overlooked."""
     S = s.need.shape[0]
     first = min(g.window[p] * S, g.lowest.shape[1] - S)
@@ -77,20 +81,20 @@ def _draw_needy(need: NDArray[np.float64], state: np.uint64) -> tuple[np.uint64,
 
 
 @lean
-def _in_need(g: Guides, p: int) -> bool:
-    """Whether a person has waited long enough for a first yes that any will do."""
+def _in_need(g: Archive, p: int) -> bool:
+    """Whether, after so many rounds without an accepted state, any accepted state is wanted."""
     if g.n_valid[p] > 0 or g.rounds[p] < _LESS_PATIENCE:
         return False
-    told = g.now[p] > -MOST_LOG_ODDS
+    differ = g.present[p] > -MOST_LOG_ODDS
     for a in range(g.n_asked[p]):
-        told = told or g.odds[p, a] > -MOST_LOG_ODDS
-    return bool(g.rounds[p] >= _PATIENCE or not told)
+        differ = differ or g.odds[p, a] > -MOST_LOG_ODDS
+    return bool(g.rounds[p] >= _PATIENCE or not differ)
 
 
 @lean
 def _make_candidates(
     t: Tables,
-    g: Guides,
+    g: Archive,
     p: int,
     s: Scratch,
     items: Items,
@@ -113,7 +117,7 @@ def _make_candidates(
         if parts.surrogate and (tries % 2 == 0 or not parts.steps):
             state, u = uniform(state)
             margin = g.spread[p] * (2.0 * u - 0.7)
-            found = knapsack(t, p, g.lift[p], m, margin - g.now[p], items, s.codes[n])
+            found = knapsack(t, p, g.effect[p], m, margin - g.present[p], items, s.codes[n])
             found = found or in_need  # the most promising state then
             if found:
                 state, found = repair(t.space, p, s.codes[n], state)
@@ -131,19 +135,21 @@ def _make_candidates(
 
 
 @lean
-def _guess(t: Tables, net: SharedNet, g: Guides, p: int, present: float, codes: NDArray[np.int32], s: Scratch) -> float:
-    """Return the guessed log-odds of a state; `present` is what the shared surrogate says of the person."""
-    guess = g.now[p] + lift_of(t, p, g.own_lift[p], codes)
+def _estimate(
+    t: Tables, net: SharedNet, g: Archive, p: int, present: float, codes: NDArray[np.int32], s: Scratch
+) -> float:
+    """Return the estimated log-odds of a state; `present` is what the shared surrogate says of the person."""
+    estimate = g.present[p] + effect_of(t, p, g.own_effect[p], codes)
     if s.hidden.shape[0] > 0:
-        guess += shared_log_odds(t, net, p, codes, s.hidden) - present
-    return guess
+        estimate += shared_log_odds(t, net, p, codes, s.hidden) - present
+    return estimate
 
 
 @lean
 def _pick(
     t: Tables,
     net: SharedNet,
-    g: Guides,
+    g: Archive,
     p: int,
     s: Scratch,
     first: int,  # sample of the window that candidates are ranked on
@@ -160,7 +166,7 @@ def _pick(
         mean_costs(t, p, s.codes[c], first, s.costs[c])
         s.chance[c] = 0.5
         if g.parts.surrogate:
-            s.chance[c] = max(chance(_guess(t, net, g, p, present, s.codes[c], s), g.spread[p]), _LEAST_CHANCE)
+            s.chance[c] = max(chance(_estimate(t, net, g, p, present, s.codes[c], s), g.spread[p]), _LEAST_CHANCE)
         s.value[c] = s.chance[c]
         if g.parts.gains:
             s.value[c] *= add_gain(s.costs[c], lowest, weights)
@@ -168,8 +174,8 @@ def _pick(
         s.lowest[m] = lowest[m]
     made = 0
     while made < wanted:
-        any_will_do = not g.parts.gains or (made == 0 and in_need)
-        pick = _likeliest(s, n) if any_will_do else _most_gaining(s, n, weights)
+        likeliest_first = not g.parts.gains or (made == 0 and in_need)
+        pick = _likeliest(s, n) if likeliest_first else _most_gaining(s, n, weights)
         if pick < 0:
             break
         s.value[pick] = -1.0
@@ -185,7 +191,7 @@ def _pick(
 
 @lean
 def _likeliest(s: Scratch, n: int) -> int:
-    """Return the candidate with the best chance, of those that gain anything: a dear yes is better than none."""
+    """Return the candidate that is most likely accepted, of those that gain anything: costly is better than none."""
     pick = -1
     for c in range(n):
         if s.value[c] > LEAST_GAIN and (pick < 0 or s.chance[c] > s.chance[pick]):
@@ -209,14 +215,14 @@ def _most_gaining(s: Scratch, n: int, weights: NDArray[np.float64]) -> int:
 def ask_guided(
     t: Tables,
     net: SharedNet,
-    g: Guides,
+    g: Archive,
     s: Scratch,
     items: Items,
     quota: NDArray[np.int64],  # [P]
     people: NDArray[np.int64],  # [R] written
     codes: NDArray[np.int32],  # [R, F] written
 ) -> int:
-    """Choose each person's next questions."""
+    """Choose the states to ask about next for each person."""
     row = 0
     for p in range(quota.shape[0]):
         if quota[p] == 0:
@@ -230,11 +236,12 @@ def ask_guided(
         elif in_need and g.parts.steps:
             state, far = anywhere(t, g, p, quota[p] // 2, codes[row:], state)
         if made == 0:
-            list_items(t, p, g.lift[p], items)
-            list_best(t, p, g.lift[p], items)
+            list_items(t, p, g.effect[p], items)
+            list_best(t, p, g.effect[p], items)
             for _ in range(_windows(g, s)):  # until one has something to gain
                 first = _next_window(g, p, s)
-                _sum_needs(g.lowest[p, first : first + s.need.shape[0]], g.parts.aim, s.need)
+                last = first + s.need.shape[0]
+                _sum_needs(g.lowest[p, first:last], t.objective.weights[p, first:last], g.parts.aim, s.need)
                 state, n = _make_candidates(t, g, p, s, items, first, in_need, state)
                 made = _pick(t, net, g, p, s, first, n, quota[p] - far, in_need, codes[row + far :])
                 if made > 0:
@@ -256,16 +263,16 @@ def _nearness(odds: float) -> float:
 
 @lean
 def _take_answer(
-    t: Tables, net: SharedNet, g: Guides, p: int, s: Scratch, codes: NDArray[np.int32], present: float, accepted: bool
+    t: Tables, net: SharedNet, g: Archive, p: int, s: Scratch, codes: NDArray[np.int32], present: float, accepted: bool
 ) -> None:
     """Note the newest answer (its odds are in place): learn from it, and lower what it serves better."""
     a = g.n_asked[p]
     copy(codes, g.asked[p, a])
-    g.told[p, a] = 0.0
+    g.shared[p, a] = 0.0
     if s.hidden.shape[0] > 0:
-        g.told[p, a] = shared_log_odds(t, net, p, codes, s.hidden) - present
+        g.shared[p, a] = shared_log_odds(t, net, p, codes, s.hidden) - present
     g.n_asked[p] += 1
-    change = g.odds[p, a] - g.now[p] - g.told[p, a]
+    change = g.odds[p, a] - g.present[p] - g.shared[p, a]
     learn(t, p, g.columns, codes, change, _nearness(g.odds[p, a]), g.normal[p], g.moment[p], s.places, s.values)
     if accepted and reachable(t, p, codes):
         g.valid[p, g.n_valid[p]] = a
@@ -280,13 +287,13 @@ def _take_answer(
 def tell_guided(
     t: Tables,
     net: SharedNet,
-    g: Guides,
+    g: Archive,
     s: Scratch,
     people: NDArray[np.int64],  # [R] ascending
     codes: NDArray[np.int32],  # [R, F]
     accepted: NDArray[np.bool_],  # [R]
     probability: NDArray[np.float64],  # [R]
-    shared_lift: NDArray[np.float64],  # [P, V]
+    shared_effect: NDArray[np.float64],  # [P, V]
     threshold: float,
 ) -> None:
     """Take the answers: lower what accepted states serve better, and learn."""
@@ -300,13 +307,13 @@ def tell_guided(
             _take_answer(t, net, g, p, s, codes[row], present, accepted[row])
             row += 1
         solve(g.normal[p], g.moment[p], s.factor, s.used, s.weights)
-        tabulate(t, p, g.columns, s.weights, g.own_lift[p])
-        for v in range(shared_lift.shape[1]):
-            g.lift[p, v] = g.own_lift[p, v] + shared_lift[p, v]
+        tabulate(t, p, g.columns, s.weights, g.own_effect[p])
+        for v in range(shared_effect.shape[1]):
+            g.effect[p, v] = g.own_effect[p, v] + shared_effect[p, v]
         error, total = net.doubt * net.doubt, 1.0  # as if one answer had been off by that much
         for a in range(g.n_asked[p]):
             weight = _nearness(g.odds[p, a])
-            miss = g.now[p] + g.told[p, a] + lift_of(t, p, g.own_lift[p], g.asked[p, a]) - g.odds[p, a]
+            miss = g.present[p] + g.shared[p, a] + effect_of(t, p, g.own_effect[p], g.asked[p, a]) - g.odds[p, a]
             error += weight * miss * miss
             total += weight
         g.spread[p] = max(math.sqrt(error / total), LEAST_SPREAD)
@@ -320,14 +327,14 @@ class Parts(NamedTuple):
 
     first_moves: bool  # begin with single moves
     aim: bool  # at samples that are badly served; else at any
-    surrogate: bool  # guess what the model would say, and solve on the guess
-    steps: bool  # around accepted states, and exploration, beside what the guess proposes
-    gains: bool  # ask first where an answer would lower the objective most; else where a yes is likeliest
-    easing: bool  # ask in the end whether smaller changes would do
+    surrogate: bool  # estimate what the model would say, and solve on the estimate
+    steps: bool  # around accepted states, and exploration, beside what the estimate proposes
+    gains: bool  # ask first where an answer would lower the objective most; else where acceptance is likeliest
+    shrink: bool  # ask in the end whether smaller changes are accepted
     swaps: bool  # choose the options greedily and then by exact swaps; else greedily alone
 
 
-class Guides(NamedTuple):
+class Archive(NamedTuple):
     """What guided search knows of each person."""
 
     parts: Parts
@@ -336,11 +343,11 @@ class Guides(NamedTuple):
     alive: NDArray[np.bool_]  # [P]
     rounds: NDArray[np.int64]  # [P]
     window: NDArray[np.int64]  # [P] which window of the samples is next
-    now: NDArray[np.float64]  # [P] present log-odds against the threshold
+    present: NDArray[np.float64]  # [P] present log-odds against the threshold
     n_asked: NDArray[np.int64]  # [P]
     asked: NDArray[np.int32]  # [P, B, F]
     odds: NDArray[np.float64]  # [P, B] answers as log-odds against the threshold
-    told: NDArray[np.float64]  # [P, B] what the shared surrogate says of them, as a change from the present
+    shared: NDArray[np.float64]  # [P, B] what the shared surrogate adds to the present log-odds for them
     probability: NDArray[np.float64]  # [P, B]
     n_valid: NDArray[np.int64]  # [P]
     valid: NDArray[np.int32]  # [P, B] which of the asked were accepted and are permitted
@@ -349,9 +356,9 @@ class Guides(NamedTuple):
     columns: NDArray[np.int64]  # [F + 1] where each feature's columns of the person's own surrogate begin
     normal: NDArray[np.float64]  # [P, D, D]
     moment: NDArray[np.float64]  # [P, D]
-    own_lift: NDArray[np.float64]  # [P, V] what a move adds to the log-odds, by the person's own surrogate
-    lift: NDArray[np.float64]  # [P, V] the same with the shared surrogate's share
-    spread: NDArray[np.float64]  # [P] how far the guess is off, in log-odds
+    own_effect: NDArray[np.float64]  # [P, V] what a move adds to the log-odds, by the person's own surrogate
+    effect: NDArray[np.float64]  # [P, V] the same with the shared surrogate's share
+    spread: NDArray[np.float64]  # [P] how far the estimate is off, in log-odds
 
 
 class Scratch(NamedTuple):
@@ -360,7 +367,7 @@ class Scratch(NamedTuple):
     codes: NDArray[np.int32]  # [C + 1, F]
     costs: NDArray[np.float64]  # [C, S] rough costs under a window of the samples, enough to rank candidates
     value: NDArray[np.float64]  # [C]
-    chance: NDArray[np.float64]  # [C] guessed chance of acceptance
+    chance: NDArray[np.float64]  # [C] estimated chance of acceptance
     lowest: NDArray[np.float64]  # [S]
     fresh: NDArray[np.uint64]  # [H] hashes of this round's candidates
     need: NDArray[np.float64]  # [S] running sum of how badly samples are served
@@ -397,13 +404,13 @@ def is_new(seen: NDArray[np.uint64], h: np.uint64, enter: bool) -> bool:
 
 
 @lean
-def enter_seen(g: Guides, people: NDArray[np.int64], codes: NDArray[np.int32], new: NDArray[np.bool_]) -> None:
+def enter_seen(g: Archive, people: NDArray[np.int64], codes: NDArray[np.int32], new: NDArray[np.bool_]) -> None:
     """Enter states (codes [R, F]) as asked; new [R] is written: which of them were not in before."""
     for r in range(people.shape[0]):
         new[r] = is_new(g.seen[people[r]], state_hash(codes[r]), True)
 
 
-# Candidates of guided search that need no guess of the model: first moves, steps around accepted states, and any.
+# Candidates of guided search that need no estimate of the model: first moves, steps around accepted states, and any.
 
 
 @lean
@@ -434,7 +441,7 @@ def first_moves(
 
 
 @lean
-def _ease_one(t: Tables, p: int, drop: bool, out: NDArray[np.int32], state: np.uint64) -> np.uint64:
+def _shrink_one(t: Tables, p: int, drop: bool, out: NDArray[np.int32], state: np.uint64) -> np.uint64:
     """Take back one change of a state, at random: all of it, or part of the way."""
     changed = 0
     for f in range(out.shape[0]):
@@ -489,7 +496,7 @@ def _change_affordable(
 @lean
 def step_from_accepted(
     t: Tables,
-    g: Guides,
+    g: Archive,
     p: int,
     m: int,
     out: NDArray[np.int32],
@@ -500,7 +507,7 @@ def step_from_accepted(
     copy(g.asked[p, g.valid[p, pick]], out)
     state, kind = below(state, 4)
     if kind < 3:
-        state = _ease_one(t, p, kind == 0, out, state)
+        state = _shrink_one(t, p, kind == 0, out, state)
     if kind >= 2:
         state = _change_affordable(t, p, m, out, state)
     state, fine = repair(t.space, p, out, state)
@@ -510,13 +517,13 @@ def step_from_accepted(
 @lean
 def anywhere(
     t: Tables,
-    g: Guides,
+    g: Archive,
     p: int,
     wanted: int,
     out: NDArray[np.int32],  # [wanted, F] written
     state: np.uint64,
 ) -> tuple[np.uint64, int]:
-    """Draw states that were not asked about, anywhere: from the first yes, steps lead to cheaper ones."""
+    """Draw states that were not asked about, anywhere: from the first accepted one, steps find cheaper ones."""
     made = 0
     for _ in range(wanted):
         state, found = uniform_state(t.space, p, out[made], state)

@@ -9,8 +9,8 @@ from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy, fill
 from leastways.costs.kernels import Tables, may_gain, objective_costs, top_of
 from leastways.feasibility.kernels import Space, meets_rules, same_state
-from leastways.search.guided.candidate_kernels import Guides, is_new, state_hash
-from leastways.search.guided.surrogate_kernels import lift_of
+from leastways.search.guided.candidate_kernels import Archive, is_new, state_hash
+from leastways.search.guided.surrogate_kernels import effect_of
 from leastways.search.kernels import choose_from_pool
 
 
@@ -42,8 +42,8 @@ def _steps(t: Tables, p: int, codes: NDArray[np.int32]) -> int:
 def smallest_changes(t: Tables, p: int, states: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the places of those states [A, F] for which no other state asks for less, in their order.
 
-    A larger change can be the cheaper one under some cost functions by their noise alone. Nobody is to be asked for
-    more where less does, and what is chosen for noise does not hold for other cost functions.
+    A larger change can be the cheaper one under some cost functions by their noise alone. No person is asked for
+    more where less is accepted, and what is chosen for noise does not hold for other cost functions.
     """
     A = states.shape[0]
     steps = np.empty(A, np.int64)
@@ -67,14 +67,14 @@ def smallest_changes(t: Tables, p: int, states: NDArray[np.int32]) -> NDArray[np
 @compiled
 def choose_for(
     t: Tables,
-    g: Guides,
+    g: Archive,
     p: int,
     codes: NDArray[np.int32],  # [N, F] written
     probability: NDArray[np.float64],  # [N] written
 ) -> int:
     """Choose a person's options from the smallest accepted changes: by coverage gain, then by exact swaps.
 
-    If none of them is open to any sample, the nearest is chosen: a way that nobody was drawn to like is still a way.
+    If none of them is possible under any sample, the nearest is chosen: it is still accepted.
     """
     pool = np.empty((g.n_valid[p], codes.shape[1]), np.int32)
     for i in range(pool.shape[0]):
@@ -99,17 +99,17 @@ def choose_for(
 @compiled
 def choose_options(
     t: Tables,
-    g: Guides,
+    g: Archive,
     codes: NDArray[np.int32],  # [P, N, F] written
     n: NDArray[np.int64],  # [P] written
     probability: NDArray[np.float64],  # [P, N] written
 ) -> None:
-    """Choose everybody's options."""
+    """Choose each person's options."""
     for p in range(codes.shape[0]):
         n[p] = choose_for(t, g, p, codes[p], probability[p])
 
 
-# The last questions of guided search: would a smaller change do, in the options that would be chosen now?
+# The last questions of guided search: would smaller changes be accepted, in the options that would be chosen now?
 
 
 @lean
@@ -122,7 +122,7 @@ def _same_but(one: NDArray[np.int32], other: NDArray[np.int32], f: int) -> bool:
 
 
 @lean
-def _enter(t: Tables, g: Guides, p: int, codes: NDArray[np.int32]) -> bool:
+def _enter(t: Tables, g: Archive, p: int, codes: NDArray[np.int32]) -> bool:
     """Whether a state of permitted values is a change, within the rules and not asked about; it is entered as asked."""
     fits = not same_state(codes, t.space.start[p]) and meets_rules(t.space, p, codes)
     return fits and is_new(g.seen[p], state_hash(codes), True)
@@ -141,11 +141,11 @@ def _crossing(levels: NDArray[np.float64], near: int, far: int, refused: float, 
 @lean
 def smaller_code(
     t: Tables,
-    g: Guides,
+    g: Archive,
     p: int,
     option: NDArray[np.int32],  # [F] an accepted state
     f: int,  # an ordered feature that it changes
-    guess: float,  # log-odds of the option without this change
+    estimate: float,  # log-odds of the option without this change
     halve: bool,  # take the middle; else where a straight line through the answers crosses the threshold
 ) -> int:
     """Return a code of feature f between the farthest that is known to be refused and the option's, -1 if none is left.
@@ -155,7 +155,7 @@ def smaller_code(
     """
     near, far = t.space.start[p, f], option[f]
     sign = 1 if far > near else -1
-    refused, accepted = guess, 0.0
+    refused, accepted = estimate, 0.0
     for a in range(g.n_asked[p]):
         code, odds = g.asked[p, a, f], g.odds[p, a]
         if sign * (code - near) < 0 or sign * (far - code) < 0 or not _same_but(g.asked[p, a], option, f):
@@ -177,9 +177,9 @@ def smaller_code(
 
 
 @lean
-def _ease(
+def _shrink(
     t: Tables,
-    g: Guides,
+    g: Archive,
     p: int,
     option: NDArray[np.int32],  # [F]
     halve: bool,
@@ -192,13 +192,13 @@ def _ease(
             continue
         copy(option, out[n])
         out[n, f] = t.space.start[p, f]
-        guess = g.now[p] + lift_of(t, p, g.lift[p], out[n])
-        if guess > -g.spread[p] and _enter(t, g, p, out[n]):
+        estimate = g.present[p] + effect_of(t, p, g.effect[p], out[n])
+        if estimate > -g.spread[p] and _enter(t, g, p, out[n]):
             n += 1
         elif t.space.ordered[f] and np.isnan(
             t.draws.given[p, t.space.offsets[f]]
         ):  # what a person stated need not rise with the step
-            code = smaller_code(t, g, p, option, f, guess, halve)
+            code = smaller_code(t, g, p, option, f, estimate, halve)
             if code >= 0:
                 out[n, f] = code
                 n += 1 if _enter(t, g, p, out[n]) else 0
@@ -206,9 +206,9 @@ def _ease(
 
 
 @compiled
-def ask_easier(
+def ask_smaller(
     t: Tables,
-    g: Guides,  # states that are written are entered among those seen
+    g: Archive,  # states that are written are entered among those seen
     N: int,  # options that would be chosen
     quota: NDArray[np.int64],  # [P] rows that each may ask about
     halve: NDArray[np.bool_],  # [P]
@@ -223,7 +223,7 @@ def ask_easier(
             continue
         first, end = row, row + quota[p]
         for o in range(choose_for(t, g, p, options, probability)):
-            row += _ease(t, g, p, options[o], halve[p], codes[row:end])
+            row += _shrink(t, g, p, options[o], halve[p], codes[row:end])
         fill(people[first:row], p)
     return row
 
@@ -263,7 +263,7 @@ def count_states(
 @compiled
 def ask_rest(
     t: Tables,
-    g: Guides,  # states that are written are entered among those seen
+    g: Archive,  # states that are written are entered among those seen
     who: NDArray[np.int64],  # [W] people, in order
     people: NDArray[np.int64],  # [R] written
     codes: NDArray[np.int32],  # [R + 1, F] written; the last row is room to work in

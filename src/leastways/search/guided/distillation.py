@@ -1,4 +1,4 @@
-"""Learn a model once for everyone: a surrogate fitted to its answers on training rows and on moves around them."""
+"""Learn one surrogate of the model for all people, from its answers on training rows and moves around them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leastways.search.protocol import Questions
 
 _HIDDEN = 32
 _WIDEST_MOVE = 4  # features changed at most by the moves that are asked about
-_POOL = 6  # moves to choose from, per move asked about, once there is a first guess
+_POOL = 6  # moves to choose from, per move asked about, once there is a first estimate
 _HELD_BACK = 0.1
 
 
@@ -43,17 +43,17 @@ def distill(
     `samples` holds training rows as people (their cost functions are not used); `ask` gives probabilities.
     """
     draw = np.random.default_rng(seed)
-    everyone = np.arange(samples.n_people)
-    as_they_are = _new(samples, Questions(everyone[: queries // 4], samples.tables.space.start[: queries // 4]))
-    left = queries - len(as_they_are.people)
-    asked = _joined(as_they_are, _new(samples, _moves(samples, draw, left // 2), as_they_are))
+    people = np.arange(samples.n_people)
+    present = _new(samples, Questions(people[: queries // 4], samples.tables.space.start[: queries // 4]))
+    left = queries - len(present.people)
+    asked = _joined(present, _new(samples, _moves(samples, draw, left // 2), present))
     odds = _odds(ask(asked), threshold)
     net = _fit(samples, asked, odds, seed)
     pool = _new(samples, _moves(samples, draw, _POOL * (queries - len(asked.people))), asked)
     if len(pool.people):
-        guess = _evaluate(samples, net, pool)
-        # where the guess is least sure of a yes or a no; drawn, not cut, so that some are checked where it is sure
-        nearness = np.exp(-np.abs(guess)) + 0.01
+        estimate = _evaluate(samples, net, pool)
+        # where the estimate is least sure of a yes or a no; drawn, not cut, so that some are checked where it is sure
+        nearness = np.exp(-np.abs(estimate)) + 0.01
         n = min(queries - len(asked.people), len(pool.people))
         picked = draw.choice(len(pool.people), n, replace=False, p=nearness / nearness.sum())
         more = Questions(pool.people[picked], pool.codes[picked])

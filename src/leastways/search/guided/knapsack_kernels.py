@@ -21,23 +21,25 @@ _SWEEPS = 9
 
 
 class Items(NamedTuple):
-    """A person's moves that are guessed to help, by feature and then by lift: room for COARSE of each feature.
+    """A person's moves that are estimated to help, by feature and then by effect: room for COARSE of each feature.
 
-    Whatever lift is worth, a feature's best move is a corner of the convex hull of its moves' costs over their lifts.
+    Whatever effect is worth, a feature's best move is a corner of the convex hull of its moves' costs over their lifts.
     """
 
     first: NDArray[np.int64]  # [F + 1]
     code: NDArray[np.int32]  # [COARSE F]
-    lift: NDArray[np.float64]  # [COARSE F]
+    effect: NDArray[np.float64]  # [COARSE F]
     linear: NDArray[np.float64]  # [COARSE F] share of the steps, NaN where a cost has no formula
     share: NDArray[np.float64]  # [COARSE F] difference of the percentiles
     corner_first: NDArray[np.int64]  # [F + 1]
     corner: NDArray[np.int64]  # [COARSE F] which move it is
     cost: NDArray[np.float64]  # [COARSE F] of the corner, for the sample at hand
-    slope: NDArray[np.float64]  # [COARSE F] cost per lift from the corner before, rising within a feature
-    rise: NDArray[np.float64]  # [COARSE F] lift from the corner before
+    slope: NDArray[np.float64]  # [COARSE F] cost per effect from the corner before, rising within a feature
+    rise: NDArray[np.float64]  # [COARSE F] effect from the corner before
     n_below: NDArray[np.int64]  # [F] permitted values below the person's own
-    best_to: NDArray[np.float64]  # [V] the best lift from the person's own value to this one, packed as the choices are
+    best_to: NDArray[
+        np.float64
+    ]  # [V] the best effect from the person's own value to this one, packed as the choices are
 
     @classmethod
     def room(cls, F: int, V: int) -> Items:
@@ -102,10 +104,10 @@ def _mean_cost(t: Tables, p: int, f: int, j: int, m: int) -> float:
 def list_items(
     t: Tables,
     p: int,
-    lift: NDArray[np.float64],  # [V]
+    effect: NDArray[np.float64],  # [V]
     items: Items,
 ) -> None:
-    """List the moves that are guessed to help, by lift; of a long grid, evenly spaced ones."""
+    """List the moves that are estimated to help, by effect; of a long grid, evenly spaced ones."""
     choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     n = 0
     for f in range(n_choices.shape[0]):
@@ -113,13 +115,13 @@ def list_items(
         steps = min(n_choices[f], COARSE)
         for k in range(steps if n_choices[f] > 1 else 0):
             j = choices[t.space.offsets[f] + (k * (n_choices[f] - 1)) // (steps - 1)]
-            own = lift[t.space.offsets[f] + j]
+            own = effect[t.space.offsets[f] + j]
             if j != t.space.start[p, f] and own > 0.0:
                 at = n
-                while at > items.first[f] and items.lift[at - 1] > own:
-                    items.lift[at], items.code[at] = items.lift[at - 1], items.code[at - 1]
+                while at > items.first[f] and items.effect[at - 1] > own:
+                    items.effect[at], items.code[at] = items.effect[at - 1], items.code[at - 1]
                     at -= 1
-                items.lift[at], items.code[at] = own, j
+                items.effect[at], items.code[at] = own, j
                 n += 1
         for k in range(items.first[f], n):
             j = items.code[k]
@@ -134,10 +136,10 @@ def list_items(
 def list_best(
     t: Tables,
     p: int,
-    lift: NDArray[np.float64],  # [V]
+    effect: NDArray[np.float64],  # [V]
     items: Items,
 ) -> None:
-    """Write, outward from the person's own value, the best lift on the way: so the nearest that is enough is known."""
+    """Write the best effect from the person's own value up to each other: it tells the nearest that is enough."""
     choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     for f in range(n_choices.shape[0]):
         v, n, own = t.space.offsets[f], n_choices[f], t.space.start[p, f]
@@ -147,18 +149,18 @@ def list_best(
         items.n_below[f] = below
         best = -np.inf
         for k in range(below - 1, -1, -1):
-            best = max(best, lift[v + choices[v + k]])
+            best = max(best, effect[v + choices[v + k]])
             items.best_to[v + k] = best
         best = -np.inf
         for k in range(below, n):
             if choices[v + k] != own:
-                best = max(best, lift[v + choices[v + k]])
+                best = max(best, effect[v + choices[v + k]])
             items.best_to[v + k] = best
 
 
 @lean
 def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
-    """Find the corners of each feature's hull for sample m, from no move upward: Andrew's chain by lift."""
+    """Find the corners of each feature's hull for sample m, from no move upward: Andrew's chain by effect."""
     n, alpha = 0, t.draws.alpha[p, m]
     for f in range(items.first.shape[0] - 1):
         begin = n
@@ -166,9 +168,9 @@ def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
         scale = 1.0 + TIE - t.draws.scores[p, f, m]
         if np.isnan(scale):  # this sample cannot change it
             continue
-        x, y = 0.0, 0.0  # the last corner, as lift and cost
+        x, y = 0.0, 0.0  # the last corner, as effect and cost
         for k in range(items.first[f], items.first[f + 1]):
-            lift = items.lift[k]
+            effect = items.effect[k]
             if np.isnan(items.linear[k]):
                 cost = t.cache.cells[row_of(t, p, f, items.code[k]), m]
                 if cost == np.inf:
@@ -176,38 +178,38 @@ def _find_corners(t: Tables, p: int, m: int, items: Items) -> None:
             else:
                 cost = scale * (items.share[k] + alpha * (items.linear[k] - items.share[k]))
             # a corner that the new move undercuts is none: the slope from it would not be above its own
-            while n > begin and cost - y <= items.slope[n - 1] * (lift - x):
+            while n > begin and cost - y <= items.slope[n - 1] * (effect - x):
                 n -= 1
                 x, y = 0.0, 0.0
                 if n > begin:
-                    x, y = items.lift[items.corner[n - 1]], items.cost[n - 1]
-            if lift > x:
+                    x, y = items.effect[items.corner[n - 1]], items.cost[n - 1]
+            if effect > x:
                 items.corner[n] = k
                 items.cost[n] = cost
-                items.slope[n] = (cost - y) / (lift - x)
-                items.rise[n] = lift - x
+                items.slope[n] = (cost - y) / (effect - x)
+                items.rise[n] = effect - x
                 n += 1
-                x, y = lift, cost
+                x, y = effect, cost
     items.corner_first[items.first.shape[0] - 1] = n
 
 
 @lean
-def _lift_at(price: float, slope: NDArray[np.float64], rise: NDArray[np.float64]) -> float:
-    """Return the lift of the best moves when lift is worth `price`: corners cheaper than that are worth it."""
+def _effect_at(price: float, slope: NDArray[np.float64], rise: NDArray[np.float64]) -> float:
+    """Return the effect of the best moves when effect is worth `price`: corners cheaper than that are worth it."""
     n = slope.shape[0]
     whole = n - n % WIDTH
     lanes = zeros()
     for i in range(0, whole, WIDTH):
         lanes = lanes + where_below(load(slope, i), price, load(rise, i))
-    lift = total(lanes)
+    effect = total(lanes)
     for i in range(whole, n):
-        lift += rise[i] if slope[i] < price else 0.0
-    return lift
+        effect += rise[i] if slope[i] < price else 0.0
+    return effect
 
 
 @lean
 def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArray[np.int32]) -> float:
-    """Take the best move of each feature when lift is worth `price`; return the lift of them all."""
+    """Take the best move of each feature when effect is worth `price`; return the effect of them all."""
     taken = 0.0
     for f in range(out.shape[0]):
         i = items.corner_first[f]
@@ -217,7 +219,7 @@ def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArr
         if i > items.corner_first[f]:
             pick = items.corner[i - 1]
             out[f] = items.code[pick]
-            taken += items.lift[pick]
+            taken += items.effect[pick]
     return taken
 
 
@@ -225,7 +227,7 @@ def _take_moves(start: NDArray[np.int32], price: float, items: Items, out: NDArr
 def knapsack(
     t: Tables,
     p: int,
-    lift: NDArray[np.float64],  # [V]
+    effect: NDArray[np.float64],  # [V]
     m: int,
     need: float,  # log-odds to be gained
     items: Items,  # as `list_items` and `list_best` leave them
@@ -233,30 +235,30 @@ def knapsack(
 ) -> bool:
     """Find the cheapest state for sample m that the surrogate accepts: a Lagrangian sweep, then trimming.
 
-    A multiple-choice knapsack: one value per feature, cost against lift. False if no state is guessed to reach `need`;
-    `out` is then the one that comes nearest, whatever it costs.
+    A multiple-choice knapsack: one value per feature, cost against effect. False if no state is estimated to
+    reach `need`; `out` is then the one that comes nearest, whatever it costs.
     """
     _find_corners(t, p, m, items)
     n = items.corner_first[out.shape[0]]
     slope, rise = items.slope[:n], items.rise[:n]
     low, high = 1e-3, 1e3
-    if _lift_at(high, slope, rise) < need:
+    if _effect_at(high, slope, rise) < need:
         _take_moves(t.space.start[p], high, items, out)
         return False
     for _ in range(_SWEEPS):
         price = math.sqrt(low * high)
-        if _lift_at(price, slope, rise) >= need:
+        if _effect_at(price, slope, rise) >= need:
             high = price
         else:
             low = price
     taken = _take_moves(t.space.start[p], high, items, out)
-    _trim(t, p, lift, m, taken - need, items, out)
+    _trim(t, p, effect, m, taken - need, items, out)
     return True
 
 
 @lean
 def _nearest_below(best_to: NDArray[np.float64], n_below: int, least: float) -> int:
-    """Return the place of the nearest value below the person's own whose lift is at least `least`, or -1."""
+    """Return the place of the nearest value below the person's own whose effect is at least `least`, or -1."""
     low, high = -1, n_below - 1
     while low < high:  # the best so far rises as places fall
         middle = low + (high - low + 1) // 2
@@ -269,7 +271,7 @@ def _nearest_below(best_to: NDArray[np.float64], n_below: int, least: float) -> 
 
 @lean
 def _nearest_above(best_to: NDArray[np.float64], n_below: int, least: float) -> int:
-    """Return the place of the nearest value above the person's own whose lift is at least `least`, or -1."""
+    """Return the place of the nearest value above the person's own whose effect is at least `least`, or -1."""
     low, high = n_below, best_to.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -284,20 +286,20 @@ def _nearest_above(best_to: NDArray[np.float64], n_below: int, least: float) -> 
 def _trim(
     t: Tables,
     p: int,
-    lift: NDArray[np.float64],
+    effect: NDArray[np.float64],
     m: int,
     spare: float,
     items: Items,
     codes: NDArray[np.int32],  # [F] changed in place
 ) -> None:
-    """Give back what is not needed: of each change in turn, the cheapest value that keeps the guess above the bar."""
+    """Shrink each change in turn to the cheapest value that keeps the estimate above what is needed."""
     choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     for f in range(codes.shape[0]):
         own = t.space.start[p, f]
         if codes[f] == own:
             continue
         v, n = t.space.offsets[f], n_choices[f]
-        least = lift[v + codes[f]] - spare
+        least = effect[v + codes[f]] - spare
         pick = codes[f]
         if least <= 0.0:
             pick = own
@@ -314,8 +316,8 @@ def _trim(
             cost = _mean_cost(t, p, f, pick, m)
             for k in range(n):
                 j = choices[v + k]
-                if j != own and lift[v + j] >= least and _mean_cost(t, p, f, j, m) < cost:
+                if j != own and effect[v + j] >= least and _mean_cost(t, p, f, j, m) < cost:
                     pick, cost = j, _mean_cost(t, p, f, j, m)
-        gained = lift[v + pick] if pick != own else 0.0
-        spare -= lift[v + codes[f]] - gained
+        gained = effect[v + pick] if pick != own else 0.0
+        spare -= effect[v + codes[f]] - gained
         codes[f] = pick

@@ -1,8 +1,8 @@
-"""A cheap additive guess of the model around one person, learned from that person's own answers.
+"""A cheap additive estimate of the model around one person, learned from that person's own answers.
 
 The log-odds of a state are taken as the person's present log-odds plus one term per changed feature: for ordered
 features a bent line in the distance moved, for others a number per value. Ridge regression, weighted towards the
-decision boundary; each person's guess knows only that person's answers, so plans do not depend on the company.
+decision boundary; each person's estimate knows only that person's answers, so plans do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def log_odds(probability: float, threshold: float) -> float:
 
 @lean
 def _moves(t: Tables, f: int) -> bool:
-    """Whether anybody may change a feature."""
+    """Whether any person may change a feature."""
     for p in range(t.space.start.shape[0]):
         for j in range(t.space.used[p, f]):
             if j != t.space.start[p, f] and t.space.allowed[p, t.space.offsets[f] + j]:
@@ -44,7 +44,7 @@ def _moves(t: Tables, f: int) -> bool:
 
 @lean
 def columns_of(t: Tables, columns: NDArray[np.int64]) -> int:
-    """Write where each feature's columns begin, [F + 1]; return their number. What nobody here may change has none."""
+    """Write where each feature's columns begin, [F + 1]; return their number. Fixed features have none."""
     n = 0
     for f in range(t.space.ordered.shape[0]):
         columns[f] = n
@@ -148,34 +148,34 @@ def tabulate(
     p: int,
     columns: NDArray[np.int64],  # [F + 1]
     weights: NDArray[np.float64],  # [D]
-    lift: NDArray[np.float64],  # [V] written: guessed change of the log-odds by moving to a slot
+    effect: NDArray[np.float64],  # [V] written: estimated change of the log-odds by moving to a slot
 ) -> None:
-    """Write what each single move is guessed to add to the log-odds."""
+    """Write what each single move is estimated to add to the log-odds."""
     for f in range(t.space.ordered.shape[0]):
         known = columns[f + 1] > columns[f]
         for j in range(t.space.used[p, f]):
             if j == t.space.start[p, f] or not known:
-                lift[t.space.offsets[f] + j] = 0.0
+                effect[t.space.offsets[f] + j] = 0.0
             elif t.space.ordered[f]:
                 u = move_size(t, p, f, j)
-                lift[t.space.offsets[f] + j] = weights[columns[f]] * u + weights[columns[f] + 1] * u * abs(u)
+                effect[t.space.offsets[f] + j] = weights[columns[f]] * u + weights[columns[f] + 1] * u * abs(u)
             else:
-                lift[t.space.offsets[f] + j] = weights[columns[f] + j]
+                effect[t.space.offsets[f] + j] = weights[columns[f] + j]
 
 
 @lean
-def lift_of(t: Tables, p: int, lift: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
-    """Return the guessed change of the log-odds of a state."""
-    lifted = 0.0
+def effect_of(t: Tables, p: int, effect: NDArray[np.float64], codes: NDArray[np.int32]) -> float:
+    """Return the estimated change of the log-odds of a state."""
+    total = 0.0
     for f in range(codes.shape[0]):
         if codes[f] != t.space.start[p, f]:
-            lifted += lift[t.space.offsets[f] + codes[f]]
-    return lifted
+            total += effect[t.space.offsets[f] + codes[f]]
+    return total
 
 
 @lean
 def chance(log_odds: float, spread: float) -> float:
-    """Return the guessed chance that a state with these guessed log-odds is accepted."""
+    """Return the estimated chance that a state with these estimated log-odds is accepted."""
     return 1.0 / (1.0 + math.exp(min(max(-1.7 * log_odds / spread, -50.0), 50.0)))
 
 
@@ -241,15 +241,15 @@ def shared_log_odds(t: Tables, net: SharedNet, p: int, codes: NDArray[np.int32],
 
 
 @lean
-def shared_lifts(
+def shared_effects(
     t: Tables,
     net: SharedNet,
     present: NDArray[np.float64],  # [P] written: the log-odds as people are
-    lift: NDArray[np.float64],  # [P, V] written: the change by each single move
+    effect: NDArray[np.float64],  # [P, V] written: the change by each single move
     hidden: NDArray[np.float64],  # [H] scratch
     moved: NDArray[np.float64],  # [H] scratch
 ) -> None:
-    """Write what the surrogate says of everyone as they are, and of their single moves."""
+    """Write the surrogate's log-odds of the present states, and its change by each single move."""
     for p in range(present.shape[0]):
         present[p] = shared_log_odds(t, net, p, t.space.start[p], hidden)
         for f in range(t.space.ordered.shape[0]):
@@ -258,4 +258,4 @@ def shared_lifts(
                     copy(hidden, moved)
                     _enter(t, net, p, f, t.space.start[p, f], -1.0, moved)
                     _enter(t, net, p, f, j, 1.0, moved)
-                    lift[p, t.space.offsets[f] + j] = _read(net.outer, moved) - present[p]
+                    effect[p, t.space.offsets[f] + j] = _read(net.outer, moved) - present[p]
