@@ -44,10 +44,10 @@ def measure(asked: Asked, first: int, last: int) -> list[dict[str, Any]]:
         found = recourse(data, "guided", 0, n_options=10, budget=asked.budget, **settings).recommend(crowd).options
         whose = people.index.get_indexer(found["person"])
         options[name] = schema.encode_options(found, people, whose), whose
-    shortcut = FastPath.find(as_model(data.model, target=1), schema)
-    judge = shortcut.people(people)
+    fast_path = FastPath.find(as_model(data.model, target=1), schema)
+    judge = fast_path.people(people)
     if judge is None or not judge.held.all():
-        reason = shortcut.reason if judge is None else judge.reason
+        reason = fast_path.reason if judge is None else judge.reason
         raise TypeError(f"{asked.data}: the model's encoder cannot be tabulated: {reason}")
     costs = CostModel.fit(schema, CostDistribution(noise_std=asked.noise), data.frame)
     keys = keys_of_labels(people.index.tolist(), 0)

@@ -1,4 +1,4 @@
-"""A table with a column of every kind a schema knows, and ways to ask a model without its shortcut."""
+"""A table with a column of every kind a schema knows, and ways to ask a model without its fast_path."""
 
 from __future__ import annotations
 

@@ -179,10 +179,10 @@ def test_each_member_gets_rows_in_the_order_of_its_own_encoder(orders: str, nest
     schema = Schema.infer(frame)
     members: list[object] = [Ordered(order) for order in orders]
     model = as_model(AllOf([*members, AllOf(members)] if nested else members), 1)
-    shortcut = FastPath.find(model, schema)
-    assert shortcut.table is not None, shortcut.reason
+    fast_path = FastPath.find(model, schema)
+    assert fast_path.model is not None, fast_path.reason
     people = schema.encode(frame)
-    for once_more in (shortcut, FastPath.find(model, schema, shortcut)):
+    for once_more in (fast_path, FastPath.find(model, schema, fast_path)):
         table = once_more.people(people)
         assert table is not None
         for rows in (1, 2, 60):

@@ -46,7 +46,7 @@ def test_probabilities(answer: object) -> None:
 @pytest.mark.parametrize("kind", [pd.Series, pd.DataFrame])
 def test_answers_in_another_order_than_the_rows(kind: type[Any]) -> None:
     by_answer = pd.Series(FLOATS, index=FRAME.index).sort_values()
-    with pytest.raises(ModelError, match=r"where row 1002 was asked about stands the answer for row 1003\."):
+    with pytest.raises(ModelError, match=r"where row 1002 was expected, row 1003 was found\."):
         ask(kind(by_answer))
     np.testing.assert_array_equal(ask(kind(by_answer).loc[FRAME.index]), FLOATS)
 

@@ -51,7 +51,7 @@ def test_whole_numbers_that_look_like_scores_are_an_error() -> None:
 @pytest.mark.parametrize(
     ("target", "answer", "text"),
     [
-        (3, [1, 2, 2, 1], r"target=3 was the label of no row; the model gives 1, 2\. If a yes has another label"),
+        (3, [1, 2, 2, 1], r"target=3 was the label of no row; the model gives 1, 2\. If acceptance has another label"),
         ("yes", ["no"] * 4, r"the model gives 'no'\."),
         ("acept", ["accept", "refuse"] * 2, r"Did you mean 'accept'\?"),
         ("eligible", ["ineligible"] * 4, "the model gives 'ineligible'"),  # may well be right

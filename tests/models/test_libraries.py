@@ -70,12 +70,12 @@ def quiet() -> Any:
 
 
 def check(model: Any, schema: Schema = SCHEMA) -> FastPath:
-    """The shortcut gives the model's own answers on calls of many sizes."""
+    """The fast_path gives the model's own answers on calls of many sizes."""
     judge = as_model(model, 1)
-    shortcut = FastPath.find(judge, schema)
+    fast_path = FastPath.find(judge, schema)
     people = schema.encode(PEOPLE[list(schema.names)])
-    table = shortcut.people(people)
-    assert table is not None, shortcut.reason
+    table = fast_path.people(people)
+    assert table is not None, fast_path.reason
     assert table.held.all(), table.reason
     rng = np.random.default_rng(1)
     for rows in (1, 3, 20, 500, 2000):
@@ -84,15 +84,15 @@ def check(model: Any, schema: Schema = SCHEMA) -> FastPath:
         codes = np.where(rng.random(codes.shape) < 0.5, people.codes[who], codes)
         wanted = judge.probability(schema.decode(codes, people, who))
         assert np.array_equal(table.probability(codes, who), wanted), rows
-    return shortcut
+    return fast_path
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_pipelines(name: str) -> None:
     estimator, way = ESTIMATORS[name]
-    shortcut = check(make_pipeline(encoder(), clone(estimator)).fit(TRAIN, Y))
-    assert shortcut.table is not None
-    assert shortcut.table.decision == way
+    fast_path = check(make_pipeline(encoder(), clone(estimator)).fit(TRAIN, Y))
+    assert fast_path.model is not None
+    assert fast_path.model.decision == way
 
 
 @pytest.mark.parametrize("name", ["logistic", "perceptron", "forest", "histograms", "ridge"])
@@ -149,11 +149,11 @@ def test_lightgbm(bare: bool) -> None:
     estimator = lightgbm.LGBMClassifier(n_estimators=12, verbose=-1)
     if bare:
         schema = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
-        shortcut = check(estimator.fit(TRAIN[NUMBERS], Y), schema)
+        fast_path = check(estimator.fit(TRAIN[NUMBERS], Y), schema)
     else:
-        shortcut = check(make_pipeline(encoder().set_output(transform="pandas"), estimator).fit(TRAIN, Y))
-    assert shortcut.table is not None
-    assert shortcut.table.decision == 0
+        fast_path = check(make_pipeline(encoder().set_output(transform="pandas"), estimator).fit(TRAIN, Y))
+    assert fast_path.model is not None
+    assert fast_path.model.decision == 0
 
 
 def test_the_estimator_is_left_as_it_was() -> None:
@@ -190,9 +190,9 @@ def test_boosted_trees_with_categories_go_the_usual_way() -> None:
         ColumnTransformer([("school", OrdinalEncoder(), ["school"])], remainder="passthrough"),
         HistGradientBoostingClassifier(max_iter=5, categorical_features=[0]),
     )
-    shortcut = check(coded.fit(TRAIN[columns], Y), schema)
-    assert shortcut.table is not None
-    assert shortcut.table.decision == 1
+    fast_path = check(coded.fit(TRAIN[columns], Y), schema)
+    assert fast_path.model is not None
+    assert fast_path.model.decision == 1
     by_type = HistGradientBoostingClassifier(max_iter=5).fit(TRAIN[columns], Y)  # school is a categorical column
     assert "school" in FastPath.find(as_model(by_type, 1), schema).reason
 
@@ -228,10 +228,10 @@ def test_workers_do_not_change_the_last_digits(name: str) -> None:
         before = get_active_backend()
         assert len({model.probability(TRAIN).tobytes() for _ in range(12)}) == 1
         assert get_active_backend() == before  # the caller's own setting is as it was
-    shortcut = FastPath.find(model, SCHEMA)
-    assert shortcut.table is not None, shortcut.reason
-    assert shortcut.table.decision == 0
-    assert shortcut.setup_rows == 512
+    fast_path = FastPath.find(model, SCHEMA)
+    assert fast_path.model is not None, fast_path.reason
+    assert fast_path.model.decision == 0
+    assert fast_path.setup_rows == 512
 
 
 class Toy:
@@ -295,8 +295,8 @@ def test_a_library_registered_from_outside_gets_its_tie_rule(toy_library: Used) 
 
 def test_a_library_registered_from_outside_gets_its_fast_route_used(toy_library: Used) -> None:
     path = check(Toy(), SCHEMA_OF_NUMBERS)
-    assert path.table is not None
-    assert path.table.decision == 0
+    assert path.model is not None
+    assert path.model.decision == 0
     assert set(toy_library) == {"fast route"}
 
 

@@ -38,10 +38,10 @@ LOGISTIC = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(TRAIN
 
 def table_of(model: Any, schema: Schema = SCHEMA, people: pd.DataFrame = PEOPLE) -> FastPeople | str:
     """The table, if it holds for all, or why it does not."""
-    shortcut = FastPath.find(as_model(model, 1), schema)
-    table = shortcut.people(schema.encode(people[list(schema.names)]))
+    fast_path = FastPath.find(as_model(model, 1), schema)
+    table = fast_path.people(schema.encode(people[list(schema.names)]))
     if table is None:
-        return shortcut.reason
+        return fast_path.reason
     return table if table.held.all() else table.reason
 
 
@@ -223,9 +223,9 @@ def test_halves_that_do_not_make_the_model() -> None:
         def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
             return np.nextafter(super().probability(frame), 1.0)
 
-    shortcut = FastPath.find(Liar(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
-    assert "answers differently from the whole model" in shortcut.reason
-    assert shortcut.setup_rows > 0
+    fast_path = FastPath.find(Liar(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
+    assert "answers differently from the whole model" in fast_path.reason
+    assert fast_path.setup_rows > 0
 
 
 class Sums(Halves):
@@ -268,9 +268,9 @@ def test_decisions_that_are_right_on_most_rows_are_found_out(off: Any) -> None:
 def test_a_decision_is_used_in_the_memory_order_in_which_it_is_right(order: str) -> None:
     model = Sums(lambda array: not array.flags[f"{order}_CONTIGUOUS"])
     assert model.encode(TRAIN[NUMBERS]).flags.f_contiguous  # so that this order is tried first
-    shortcut = FastPath.find(model, NUMERIC)
-    assert shortcut.table is not None
-    assert (shortcut.table.decision, shortcut.table.order) == (0, order)
+    fast_path = FastPath.find(model, NUMERIC)
+    assert fast_path.model is not None
+    assert (fast_path.model.decision, fast_path.model.order) == (0, order)
 
 
 @pytest.mark.parametrize("warns", [False, True])
@@ -282,9 +282,9 @@ def test_encoders_that_know_the_grid_s_numbers_only_keep_the_table(warns: bool) 
             warnings.warn("unknown category", UserWarning, stacklevel=1)
         return frame.to_numpy(dtype=float)
 
-    shortcut = FastPath.find(Sums(lambda array: False, encode), NUMERIC)
-    assert shortcut.table is not None, shortcut.reason
-    assert shortcut.table.decision == 0
+    fast_path = FastPath.find(Sums(lambda array: False, encode), NUMERIC)
+    assert fast_path.model is not None, fast_path.reason
+    assert fast_path.model.decision == 0
 
 
 CODED = pd.DataFrame({"age": TRAIN["age"] + 0.5, "grade": TRAIN["school"].cat.codes + 1.0, "debt": TRAIN["debt"]})
@@ -307,9 +307,9 @@ def test_last_steps_that_know_the_grid_s_numbers_only_keep_the_table(wrap: Any, 
     schema = Schema.infer(CODED).update(grade={"kind": "real", "grid": [1.0, 2.0, 3.0]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # users are not told of rows of ours
-        shortcut = FastPath.find(as_model(model, 1), schema)
-    assert shortcut.table is not None, shortcut.reason
-    assert shortcut.setup_rows >= 3 * 256  # on rows of no use, on the grid's, and by the decision
+        fast_path = FastPath.find(as_model(model, 1), schema)
+    assert fast_path.model is not None, fast_path.reason
+    assert fast_path.setup_rows >= 3 * 256  # on rows of no use, on the grid's, and by the decision
 
 
 def test_a_model_that_raises_everywhere_gives_its_reason() -> None:
@@ -317,37 +317,37 @@ def test_a_model_that_raises_everywhere_gives_its_reason() -> None:
         def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
             raise OSError("disk on fire")
 
-    shortcut = FastPath.find(Broken(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
-    assert shortcut.reason == "the model raised OSError: disk on fire"
+    fast_path = FastPath.find(Broken(lambda frame: frame.to_numpy(dtype=float)), NUMERIC)
+    assert fast_path.reason == "the model raised OSError: disk on fire"
 
 
 def test_grids_as_wide_as_numbers_go() -> None:
     schema = Schema.infer(TRAIN[NUMBERS]).update(income={"grid": [-1.7e308, 0.0, 1.7e308]})
     between = partial(np.isin, test_elements=[-170.0, 0.0, 170.0], invert=True)
     wide = Sums(lambda array: between(array[:, 1].round()), lambda frame: frame.to_numpy(dtype=float) / [1, 1e306, 1])
-    shortcut = FastPath.find(wide, schema)
-    assert shortcut.table is not None, shortcut.reason
-    assert shortcut.table.decision == 1  # the first is right on the grid's numbers
+    fast_path = FastPath.find(wide, schema)
+    assert fast_path.model is not None, fast_path.reason
+    assert fast_path.model.decision == 1  # the first is right on the grid's numbers
 
 
 def test_models_without_halves_are_asked_nothing() -> None:
-    shortcut = FastPath.find(Whole(LOGISTIC), SCHEMA)
-    assert (shortcut.table, shortcut.setup_rows) == (None, 0)
-    assert "does not part" in shortcut.reason
-    assert FastPath.find(as_model(lambda frame: np.zeros(len(frame)), 1), SCHEMA).table is None
+    fast_path = FastPath.find(Whole(LOGISTIC), SCHEMA)
+    assert (fast_path.model, fast_path.setup_rows) == (None, 0)
+    assert "does not part" in fast_path.reason
+    assert FastPath.find(as_model(lambda frame: np.zeros(len(frame)), 1), SCHEMA).model is None
 
 
 def test_it_is_found_out_once_and_again_after_a_fit() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
     first = FastPath.find(as_model(model, 1), NUMERIC)
     kept = FastPath.find(as_model(model, 1), NUMERIC, first)
-    assert first.table is not None
-    assert kept.table is not None
-    assert kept.table.columns is first.table.columns
+    assert first.model is not None
+    assert kept.model is not None
+    assert kept.model.table is first.model.table
     model.fit(TRAIN[NUMBERS].iloc[:100], Y[:100])
     again = FastPath.find(as_model(model, 1), NUMERIC, first)
-    assert again.table is not None
-    assert again.table.columns is not first.table.columns
+    assert again.model is not None
+    assert again.model.table is not first.model.table
 
 
 def test_the_class_may_change_without_a_new_table() -> None:
@@ -395,15 +395,15 @@ def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: i
     people = PEOPLE[NUMBERS].iloc[rng.permutation(len(PEOPLE))[:12]]
     people = people.assign(income=np.where(rng.random(12) < 0.5, people["income"], people["income"] // 500 * 500))
     on_grid = people["income"] % 500 == 0
-    shortcut = FastPath.find(Halves(encode), NUMERIC)
+    fast_path = FastPath.find(Halves(encode), NUMERIC)
     encoded = NUMERIC.encode(people)
-    together = shortcut.people(encoded)
-    assert together is not None, shortcut.reason
+    together = fast_path.people(encoded)
+    assert together is not None, fast_path.reason
     assert together.held[on_grid].all()
     if modulus == 2 and (~on_grid).sum() > 4:  # of few, the rows looked at may happen to show nothing
         assert not together.held.all()
     for place in range(len(people)):
-        alone = shortcut.people(encoded.take(np.array([place])))
+        alone = fast_path.people(encoded.take(np.array([place])))
         assert alone is not None
         assert alone.held[0] == together.held[place]
 

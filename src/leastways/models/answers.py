@@ -22,19 +22,19 @@ from leastways.models.base import FloatArray, Model, describe
 TOLERANCE = 1e-9
 """How far outside [0, 1] a float64 probability may lie and still count as rounding."""
 BELOW_HALF = float(np.nextafter(0.5, 0.0))
-"""What a tie at one half is given as where the model itself calls it a no."""
+"""Given for a tie at one half that the model itself rejects."""
 _FLOAT_KINDS = {"floating", "mixed-integer-float", "decimal"}
 
 
-def told(error: Exception) -> str:
-    """Say what went wrong in the model: our own words where we have them, else what it raised."""
+def error_text(error: Exception) -> str:
+    """Describe what went wrong in a model: our own message where there is one, else what it raised."""
     if isinstance(error, ModelError):
         return str(error)
     return f"The model raised {type(error).__name__}: {str(error).rstrip('.')}."
 
 
 def as_series(answer: object) -> pd.Series:
-    """Wrap a 1-D answer of any kind, with the frame's own index dropped: answers are by position."""
+    """Return a 1-D answer of any kind as a Series without the frame's index: answers are read by position."""
     if isinstance(answer, pd.Series):
         return answer.reset_index(drop=True)
     known = isinstance(answer, list | tuple | pd.Index | pd.api.extensions.ExtensionArray | np.ndarray)
@@ -44,8 +44,7 @@ def as_series(answer: object) -> pd.Series:
 def as_probabilities(answer: object, rows: int) -> FloatArray:
     """Check that `answer` is one number per row and return float64 [rows], rounding at 0 and 1 removed.
 
-    Values that are NaN or truly outside [0, 1] are kept as they are: only the meter, which has the rows,
-    reports them.
+    Values that are NaN or truly outside [0, 1] are kept as they are: `QueryCounter`, which has the rows, reports them.
     """
     if isinstance(answer, np.ndarray) and answer.shape == (rows,) and answer.dtype.kind == "f":
         return snap(answer.astype(np.float64), rounding(answer.dtype))  # the common case, without pandas
@@ -99,7 +98,7 @@ def read_answer(answer: object, target: object, rows: int, seen: LabelsSeen | No
 def check_order(answer: object, rows: pd.Index) -> None:
     """Refuse answers whose labels are those of the rows in another order: answers are read by position.
 
-    A default index says nothing: many a function makes a new Series of what its model returned.
+    A default index tells nothing: many functions make a new Series of what their model returned.
     """
     if not isinstance(answer, pd.Series | pd.DataFrame) or len(answer) != len(rows) or answer.index.equals(rows):
         return
@@ -113,7 +112,7 @@ def check_order(answer: object, rows: pd.Index) -> None:
         first = moved[0]
         raise ModelError(
             f"The model returned its answers in another order than the rows: where row {plain(asked[first])!r} was "
-            f"asked about stands the answer for row {plain(labels[first])!r}. Return them in the order of the "
+            f"expected, row {plain(labels[first])!r} was found. Return them in the order of the "
             "rows, such as answers.loc[frame.index]."
         )
 
@@ -159,12 +158,12 @@ NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal"}
 
 
 def same_label(label: object, target: object) -> bool:
-    """Say whether two labels mean the same class: Python equality of plain values (1, 1.0, True are one)."""
+    """Say whether two labels are the same class: Python equality of plain values (1, 1.0, True are one)."""
     return bool(plain(label) == plain(target))
 
 
 def column_of(target: object, classes: Sequence[object], owner: str) -> int:
-    """Return the position of `target` in `classes`; `owner` is who has these classes, for the message."""
+    """Return the position of `target` in `classes`; `owner` names the model in messages."""
     for position, label in enumerate(classes):
         if same_label(label, target):
             return position
@@ -175,7 +174,7 @@ def column_of(target: object, classes: Sequence[object], owner: str) -> int:
 
 
 def suggestion(target: object, classes: Sequence[object]) -> str:
-    """Return ``" Did you mean 1?"``: first the same text in another type or case, then similar text."""
+    """Suggest a class, as in ``" Did you mean 1?"``: the same text in another type or case, else similar text."""
     wanted = str(plain(target)).casefold()
     for label in classes:
         if str(plain(label)).casefold() == wanted:
@@ -184,10 +183,10 @@ def suggestion(target: object, classes: Sequence[object]) -> str:
 
 
 def label_matches(labels: pd.Series, target: object, owner: str, seen: LabelsSeen | None = None) -> FloatArray:
-    """Turn labels into 1.0 (is `target`), 0.0 (is another) and NaN (no label, which the meter reports).
+    """Turn labels into 1.0 (is `target`), 0.0 (is another) and NaN (no label, which `QueryCounter` reports).
 
-    Text never equals a number: with such a target everybody would be refused without a word, hence an error. What
-    else may be wrong with a target only shows after many rows: `seen` keeps the labels.
+    Text never equals a number: such a target would reject every row, so it is an error. Other mistakes in a target
+    show only after many rows: `seen` keeps the labels.
     """
     if isinstance(labels.dtype, pd.CategoricalDtype):
         labels = labels.astype(object)
@@ -213,9 +212,9 @@ _KEPT = 1000
 
 @dataclass
 class LabelsSeen:
-    """The labels given so far, for as long as none of them is the target.
+    """Collects the labels a model gives, for as long as none of them is the target.
 
-    It belongs to one adapter, and so to one call of `recommend`. Threads that share it only ever add to it.
+    It belongs to one adapter, and so to one call of `recommend`. Threads that share it only add to it.
     """
 
     target: Any = None
@@ -223,7 +222,7 @@ class LabelsSeen:
     labels: set[Any] = field(default_factory=set)
 
     def note(self, labels: pd.Series, target: object, same: FloatArray) -> None:
-        """Note the labels of a call, of which `same` says where they are the target."""
+        """Add the labels of a call; `same` is 1.0 where they are the target."""
         if self.found:
             return
         if (same == 1.0).any():
@@ -233,12 +232,12 @@ class LabelsSeen:
             self.labels.update(label for label in labels.dropna().tolist() if isinstance(label, str | Real))
 
     def trouble(self, people: int) -> str:
-        """Return what to warn of, if anything; raise where `target` cannot be what the model calls a yes.
+        """Return a warning if the target may be wrong, else an empty string; raise where it must be.
 
-        A model may refuse everybody: that alone is no error. One person who gets one and the same label for whatever
-        is asked is not worth a word either.
+        A model may reject every row: that alone is no error. A single person with one and the same label for all
+        rows is not worth a warning either.
         """
-        if self.found or not self.labels or (people == 1 and len(self.labels) == 1) or self._is_plain_no():
+        if self.found or not self.labels or (people == 1 and len(self.labels) == 1) or self._are_usual_numbers():
             return ""
         texts = [label for label in self.labels if isinstance(label, str)]
         if alike := [label for label in texts if _bare(label) == _bare(self.target)]:
@@ -250,15 +249,15 @@ class LabelsSeen:
         hint = (
             " These look like scores: pass what they decide, such as lambda frame: score(frame) >= 600."
             if scores
-            else f"{nearest(self.target, texts)} If a yes has another label, pass it as target=."
+            else f"{nearest(self.target, texts)} If acceptance has another label, pass it as target=."
         )
         text = f"target={self.target!r} was the label of no row; the model gives {listed(self._shown())}.{hint}"
         if scores and isinstance(self.target, Real) and not min(self.labels) <= self.target <= max(self.labels):
             raise SettingError(text)
         return text
 
-    def _is_plain_no(self) -> bool:
-        """Whether these are the usual two numbers, and the other one is the yes."""
+    def _are_usual_numbers(self) -> bool:
+        """Say whether labels and target are the usual two numbers, 0 and 1 or -1 and 1."""
         known = {*self.labels, self.target}
         return known <= {0, 1} or known <= {-1, 1}
 
@@ -267,20 +266,20 @@ class LabelsSeen:
 
 
 def check_labels_seen(model: Model, people: int) -> None:
-    """Warn, or raise, where a model gave labels to all it was asked about `people`, and never the target."""
+    """Warn, or raise, where a model never gave the target as a label in all rows of so many `people`."""
     for seen in seen_by(model):
         if text := seen.trouble(people):
             warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def seen_by(model: Model) -> tuple[LabelsSeen, ...]:
-    """Return what a model's adapters keep of its labels."""
+    """Return the labels that a model's adapters have collected."""
     kept = getattr(model, "labels_seen", ())
     return tuple(seen for seen in kept if isinstance(seen, LabelsSeen)) if isinstance(kept, tuple) else ()
 
 
 def _bare(label: object) -> str:
-    """Return a text without what people leave out or change when they type it: case, spaces, signs between words."""
+    """Return a text without case, spaces and punctuation."""
     return re.sub(r"[\W_]+", "", str(plain(label))).casefold()
 
 
@@ -288,7 +287,7 @@ _OUTPUTS = ("logits", "probability")
 
 
 def check_output(output: str, owner: str) -> None:
-    """Refuse an unknown kind of output."""
+    """Raise `SettingError` for an unknown kind of output."""
     if output not in _OUTPUTS:
         raise SettingError(f"{owner}: output={output!r} must be one of {listed(_OUTPUTS)}.")
 

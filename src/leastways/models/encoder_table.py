@@ -1,4 +1,12 @@
-"""Encoder tables: each value of each feature is encoded once, and rows are put together by copying."""
+"""Encoder tables: each value of each feature is encoded once, and rows are put together by copying.
+
+Scaling, one-hot columns and the like treat each column by itself, so a search that evaluates thousands of rows of a
+small grid need not run them thousands of times. Whether an encoder is like that is tried out, and the result is
+compared with the model itself, bit for bit, before it is used.
+
+`EncoderTable` is the table, `FastModel` a model checked against it, `FastPeople` the same for some people's grids, and
+`FastPath` keeps what was found out about a model, or why there is no table.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +33,16 @@ _LARGEST = float(np.finfo(np.float32).max)  # above, trees and networks in singl
 
 
 class NotColumnWise(Exception):  # noqa: N818 - no error: the plain path is taken instead
-    """Why a model cannot be tabulated; `asked` counts the rows it was asked about to find that out."""
+    """Say why a model cannot be tabulated; `rows` counts those it evaluated until that was known."""
 
-    def __init__(self, reason: str, asked: int = 0) -> None:
+    def __init__(self, reason: str, rows: int = 0) -> None:
         super().__init__(reason)
-        self.asked = asked
+        self.rows = rows
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How an encoder's output looks: all of it that is not in the numbers."""
+    """The form of an encoder's output: all but its numbers."""
 
     dtype: np.dtype[Any]
     tail: tuple[int, ...]  # of one row
@@ -43,7 +51,7 @@ class Shape:
 
     @classmethod
     def of(cls, encoded: Any) -> Shape:
-        """Look at an output, refusing what is no plain array of numbers."""
+        """Read the form of an output; raise `NotColumnWise` for what is no plain array of numbers."""
         sparse = type(encoded) if hasattr(encoded, "toarray") else None
         array = encoded if sparse is None else encoded.dtype.type(0)
         if sparse is None and not isinstance(encoded, np.ndarray):
@@ -56,16 +64,16 @@ class Shape:
         return cls(array.dtype, tuple(encoded.shape[1:]), "F" if in_columns else "C", sparse)
 
     def rows(self, encoded: Any) -> NDArray[Any]:
-        """Return another output of the same encoder as [rows, columns], refusing one that looks different."""
+        """Return another output of the same encoder as [rows, columns]; raise if its form differs."""
         other = Shape.of(encoded)
         if (other.dtype, other.tail, other.sparse) != (self.dtype, self.tail, self.sparse):
             raise NotColumnWise("the form of the encoder's output depends on the rows")
         return as_rows(encoded)
 
     def checked(self, encoded: Any) -> NDArray[Any]:
-        """Return the same, refusing numbers that a model may refuse or treat apart."""
+        """Return the same, and raise for numbers that are missing, infinite or too large."""
         array = self.rows(encoded)
-        refuse_untame(array)
+        check_finite(array)
         return array
 
 
@@ -75,40 +83,43 @@ def as_rows(encoded: Any) -> NDArray[Any]:
     return array.reshape(len(array), -1)
 
 
-def tame(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say where no number is missing, infinite or too large.
+def finite(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say where numbers are neither missing nor infinite nor too large; a model may refuse the others.
 
-    With others out of the way, checks for them can be left out of every call.
+    With these checked here, checks for them can be left out of every call.
     """
     return np.asarray(np.abs(array) <= _LARGEST if array.dtype == np.float64 else np.isfinite(array))
 
 
-def refuse_untame(array: NDArray[Any]) -> None:
-    """Raise for numbers that a model may refuse or treat apart."""
-    if not tame(array).all():
+def check_finite(array: NDArray[Any]) -> None:
+    """Raise `NotColumnWise` for numbers that are missing, infinite or too large."""
+    if not finite(array).all():
         raise NotColumnWise(NOT_FINITE)
 
 
 @dataclass(frozen=True)
 class EncoderTable:
-    """The table: for each feature the columns that are its own, and what they hold at each value of its grid."""
+    """For each feature, the columns of the encoder's output that depend on it, and their numbers at each grid value.
+
+    F features, C columns that depend on one, D columns in all.
+    """
 
     schema: Schema
     shape: Shape
-    sizes: NDArray[np.int64]  # [F]
-    first: NDArray[np.int64]  # [F + 1]
-    columns: NDArray[np.int64]  # [C]
-    start: NDArray[np.int64]  # [F]
-    cells: NDArray[Any]  # as bits, like the next
-    constant: NDArray[Any]  # [D]
+    sizes: NDArray[np.int64]  # [F] grid values of each feature
+    first: NDArray[np.int64]  # [F + 1] where each feature's columns begin in `columns`
+    columns: NDArray[np.int64]  # [C] feature by feature
+    start: NDArray[np.int64]  # [F] where each feature's numbers begin in `cells`
+    cells: NDArray[Any]  # the numbers, as bits
+    constant: NDArray[Any]  # [D] a row, as bits: the columns that depend on no feature
 
     @classmethod
-    def find(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema) -> EncoderTable:
-        """Vary each feature alone, from one row, and see which columns of the output change.
+    def build(cls, encode: Callable[[pd.DataFrame], Any], schema: Schema) -> EncoderTable:
+        """Build the table: vary each feature alone, from one row, and see which columns of the output change.
 
-        A missing value may have columns of its own that no value of the grid moves. What it is encoded as is not kept:
-        people who lack a value are encoded themselves. An encoder may refuse values that it never saw when it was
-        fitted. Where nobody is led to such a value, the table holds another one's numbers in its place.
+        A missing value may have columns of its own that no grid value changes. Its encoding is not kept: people with
+        a missing value are encoded themselves. An encoder may refuse values that it never saw when it was fitted.
+        Where such a value is excluded, the table holds another value's numbers in its place.
         """
         try:
             return cls._tabulate(encode, schema, None)
@@ -136,7 +147,7 @@ class EncoderTable:
         values = as_rows(encoded)
         if len(values) != len(codes):
             raise NotColumnWise(f"the encoder returns {len(values)} rows for {len(codes)}")
-        refuse_untame(values[np.append(varied < sizes[feature], True)])
+        check_finite(values[np.append(varied < sizes[feature], True)])
         values = bits(values)
         moved = values[:-1] != values[-1]  # the last row is the base
         blocks = np.split(np.arange(len(feature)), np.cumsum(tried)[:-1])
@@ -165,7 +176,11 @@ class EncoderTable:
         own: NDArray[Any],
         order: Literal["C", "F"],
     ) -> NDArray[Any]:
-        """Return rows encoded, [R, D]; `own` [P, D] holds the people as they are, encoded."""
+        """Return the encoding of rows, [R, D].
+
+        Row i, of `codes` [R, F], is in the grid of person `who[i]`, whose own values stand at the slots
+        `inserted_at` [P, F] and are encoded in `own` [P, D].
+        """
         R, D = len(codes), len(self.constant)
         out = np.empty(R * D, self.constant.dtype)
         known = gather(
@@ -189,7 +204,7 @@ class EncoderTable:
         return values.reshape(R, D) if order == "C" else values.reshape(D, R).T
 
     def of_feature(self, f: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return which columns are a feature's own, and what they hold at each value of its grid, [values, own]."""
+        """Return the columns of a feature, and their numbers at each value of its grid, [values, columns]."""
         own, size = self.columns[self.first[f] : self.first[f + 1]], int(self.sizes[f])
         cells = self.cells[self.start[f] : self.start[f] + size * len(own)]
         return own, cells.view(self.shape.dtype).reshape(size, len(own)).astype(np.float64)
@@ -197,18 +212,18 @@ class EncoderTable:
     def gather_grid(self, codes: NDArray[np.int32], order: Literal["C", "F"]) -> NDArray[Any]:
         """Return rows of grid values encoded, [R, D]."""
         nowhere = np.full((1, len(self.sizes)), -1, np.int32)
-        nobody = self.constant[None, :].view(self.shape.dtype)
-        return self.gather(codes, np.zeros(len(codes), np.int64), nowhere, nobody, order)
+        no_person = self.constant[None, :].view(self.shape.dtype)
+        return self.gather(codes, np.zeros(len(codes), np.int64), nowhere, no_person, order)
 
     def given(self, array: NDArray[Any]) -> Any:
-        """Return encoded rows in the form the encoder gives them."""
+        """Return encoded rows in the form of the encoder's output: sparse, or with more dimensions."""
         if self.shape.sparse is not None:
             return self.shape.sparse(array)
         return array if len(self.shape.tail) == 1 else array.reshape(len(array), *self.shape.tail)
 
 
 def _refused(encode: Callable[[pd.DataFrame], Any], schema: Schema) -> list[NDArray[np.bool_]]:
-    """Say of each feature's values which the encoder refuses, of those that nobody is led to."""
+    """Say which excluded values of each feature the encoder refuses."""
     usual = with_offered_values(schema, np.array([[len(f.values) // 2 for f in schema.features]], np.int32))
     refused = []
     for f, feature in enumerate(schema.features):
@@ -217,19 +232,19 @@ def _refused(encode: Callable[[pd.DataFrame], Any], schema: Schema) -> list[NDAr
             row = usual.copy()
             row[0, f] = code
             try:
-                refused[f][code] = not tame(as_rows(encode(schema.decode(row)))).all()
+                refused[f][code] = not finite(as_rows(encode(schema.decode(row)))).all()
             except Exception:
                 refused[f][code] = True
     return refused
 
 
 def with_offered_values(schema: Schema, codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return codes of the grids, [R, F], with one that is offered in place of each value that nobody is led to."""
+    """Return codes of the grids, [R, F], with an offered value in place of each excluded one."""
     return _without(codes, [~feature.offered for feature in schema.features])
 
 
 def _without(codes: NDArray[np.int32], left_out: Sequence[NDArray[np.bool_]]) -> NDArray[np.int32]:
-    """Return codes of the grids, [R, F], with another in place of each that is left out."""
+    """Return codes of the grids, [R, F], with another value in place of each that is left out."""
     codes = codes.copy()
     for f, values in enumerate(left_out):
         kept = np.flatnonzero(~values)
@@ -241,12 +256,12 @@ def _without(codes: NDArray[np.int32], left_out: Sequence[NDArray[np.bool_]]) ->
 
 
 def bits(array: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as the integers their bits spell: equal only if nothing at all differs."""
+    """Return numbers as integers of the same bits, which are equal only if every bit is."""
     return np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}")
 
 
 def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two arrays hold the same bits in the same type and shape."""
+    """Say whether two arrays are equal bit for bit, in type and shape too."""
     return one.dtype == other.dtype and one.shape == other.shape and bool(np.array_equal(bits(one), bits(other)))
 
 
@@ -256,46 +271,46 @@ _CALLS = (1, 2, 3, 5, 7, 31, 207)
 _FEW_ROWS = 16  # rows that tell whether the encoder is still the one that was tabulated
 _ROWS_EACH = 4  # rows in the grid of each person on which the encoder is checked, beside the person as they are
 _CELLS = 1 << 22  # numbers encoded at a time
-_APART = "the encoder treats some people's values differently from the grid's"
+_DIFFERENT = "the encoder treats some people's values differently from the grid's"
 
 
 @dataclass(frozen=True)
 class FastModel:
-    """A model whose encoder is a table: made and checked once for a model and a schema."""
+    """A model with an encoder table, checked once for a model and a schema."""
 
     schema: Schema
     split: Split
-    columns: EncoderTable
-    decision: int  # which of the split's decisions agrees with the model
+    table: EncoderTable
+    decision: int  # the first of the split's decisions that agrees with the model
     order: Literal["C", "F"]  # the memory order in which it does
-    setup_rows: int  # rows the model was asked about to find out
+    setup_rows: int  # rows the model evaluated to find out
 
     @classmethod
     def build(cls, model: Model, split: Split, schema: Schema) -> FastModel:
-        """Tabulate the encoder and check it against the model; `NotColumnWise` says why it cannot be used."""
-        columns = checked_table(split, schema)
-        return cls(schema, split, columns, *_agreeing(split, columns, _told(model, split, columns, schema)))
+        """Tabulate the encoder and check it against the model; raise `NotColumnWise` where it cannot be used."""
+        table = checked_table(split, schema)
+        return cls(schema, split, table, *_agreeing(split, table, _reference_answers(model, split, table, schema)))
 
     def is_stale(self) -> bool:
-        """Whether the encoder no longer gives what it gave when the table was made."""
+        """Say whether the encoder no longer gives what it gave when the table was built."""
         codes = _some_rows(self.schema, _FEW_ROWS)
         try:
-            return not _holds(self.columns, self.split, codes, self.schema.decode(codes))
-        except Exception:  # it did not raise when the table was made, so it is another encoder now
+            return not _holds(self.table, self.split, codes, self.schema.decode(codes))
+        except Exception:  # it did not raise when the table was built, so it is another encoder now
             return True
 
-    def of(self, people: Encoded) -> FastPeople:
+    def for_people(self, people: Encoded) -> FastPeople:
         """Encode people as they are, and check the table in the grid of each.
 
-        A person's own value that is not on the grid is encoded here, with the row it stands in. The check also finds an
-        encoder that was changed in place since the table was made. It looks at each person's own rows alone, so that
-        nobody's way of being asked depends on company.
+        A person's own value that is not on the grid is encoded here, with the person's row. The check also finds an
+        encoder that was changed in place since the table was built. It uses each person's own rows alone, so that the
+        result does not depend on who else is in the batch.
         """
-        size = max(1, _CELLS // ((1 + _ROWS_EACH) * len(self.columns.constant)))
-        blocks = [self._look_at(people.take(slice(at, at + size))) for at in range(0, max(len(people), 1), size)]
+        size = max(1, _CELLS // ((1 + _ROWS_EACH) * len(self.table.constant)))
+        blocks = [self._check_people(people.take(slice(at, at + size))) for at in range(0, max(len(people), 1), size)]
         own, held, reasons = zip(*blocks, strict=True)
         return FastPeople(
-            columns=self.columns,
+            table=self.table,
             encode=self.split.encode,
             decide=self.split.decisions[self.decision],
             order=self.order,
@@ -305,46 +320,48 @@ class FastModel:
             reason=next(filter(None, reasons), ""),
         )
 
-    def _look_at(self, people: Encoded) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-        """Return people as they are, encoded, [P, D]; whom the table holds for, [P]; and why not for another."""
+    def _check_people(self, people: Encoded) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
+        """Return people as they are, encoded, [P, D]; for whom the table holds, [P]; and a reason if not for all."""
         P, F = people.shape
         codes = _rows_of_each(self.schema, people).reshape(-1, F)
         who = np.repeat(np.arange(P), 1 + _ROWS_EACH)
         frame = self.schema.decode(codes, people, who)
-        encoded, trouble = _encoded(self.columns, self.split.encode, frame, 1 + _ROWS_EACH)
+        encoded, trouble = _encoded(self.table, self.split.encode, frame, 1 + _ROWS_EACH)
         own = np.ascontiguousarray(encoded[:: 1 + _ROWS_EACH])
-        mine = self.columns.gather(codes, who, people.inserted_at, own, "C")
-        apart = (bits(mine) != bits(encoded)).reshape(P, -1).any(axis=1)
-        untame = ~tame(encoded).reshape(P, -1).all(axis=1)
-        held = ~apart & ~untame
+        mine = self.table.gather(codes, who, people.inserted_at, own, "C")
+        different = (bits(mine) != bits(encoded)).reshape(P, -1).any(axis=1)
+        not_finite = ~finite(encoded).reshape(P, -1).all(axis=1)
+        held = ~different & ~not_finite
         held[list(trouble)] = False
-        reasons = [*trouble.values(), *([NOT_FINITE] if untame.any() else []), *([_APART] if apart.any() else [])]
+        reasons = list(trouble.values())
+        reasons += [NOT_FINITE] if not_finite.any() else []
+        reasons += [_DIFFERENT] if different.any() else []
         return own, held, reasons[0] if reasons else ""
 
 
 @dataclass(frozen=True)
 class FastPeople:
-    """The model in the grids of some people: codes in, P(target) out. To be asked about those whom it holds for."""
+    """The model in the grids of some people: codes in, P(target) out, for those for whom the table holds."""
 
-    columns: EncoderTable
+    table: EncoderTable
     encode: Callable[[pd.DataFrame], Any]  # the encoder itself
     decide: Callable[[Any], FloatArray]
     order: Literal["C", "F"]
     inserted_at: NDArray[np.int32]
     own: NDArray[Any]  # [P, D] as they are, encoded
-    held: NDArray[np.bool_]  # [P] whom the table holds for
-    reason: str  # why it does not for the others
+    held: NDArray[np.bool_]  # [P] for whom the table holds
+    reason: str  # why it does not hold for the others
 
     def probability(self, codes: NDArray[np.int32], who: NDArray[np.int64]) -> FloatArray:
-        """Return P(target) of rows `codes`, row `i` in the grid of person `who[i]`."""
-        return self.decide(self.columns.given(self.gather(codes, who)))
+        """Return P(target) of rows `codes` [R, F], row `i` in the grid of person `who[i]`."""
+        return self.decide(self.table.given(self.gather(codes, who)))
 
     def differs(self, codes: NDArray[np.int32], who: NDArray[np.int64], frame: pd.DataFrame) -> NDArray[np.bool_]:
-        """Say of which rows the encoder makes something else than the table; `frame` holds the rows themselves."""
-        mine = self.columns.gather(codes, who, self.inserted_at, self.own, "C")
-        encoded, trouble = _encoded(self.columns, self.encode, frame, 1)
+        """Say for which rows encoder and table differ; `frame` holds the decoded rows."""
+        mine = self.table.gather(codes, who, self.inserted_at, self.own, "C")
+        encoded, trouble = _encoded(self.table, self.encode, frame, 1)
         differs = (bits(mine) != bits(encoded)).any(axis=1)
-        differs[list(trouble)] = True  # the encoder did not fail when the table was made: they cannot be relied on
+        differs[list(trouble)] = True  # the encoder did not fail when the table was built
         return np.asarray(differs)
 
     def take(self, rows: NDArray[np.intp]) -> FastPeople:
@@ -353,42 +370,42 @@ class FastPeople:
 
     def gather(self, codes: NDArray[np.int32], who: NDArray[np.int64]) -> NDArray[Any]:
         """Return the rows encoded, [R, D]."""
-        return self.columns.gather(codes, who, self.inserted_at, self.own, self.order)
+        return self.table.gather(codes, who, self.inserted_at, self.own, self.order)
 
 
 def checked_table(split: Split, schema: Schema) -> EncoderTable:
-    """Tabulate an encoder and check the table on rows of grid values; the model itself is not asked.
+    """Tabulate an encoder and check the table on rows of grid values; the model itself is not evaluated.
 
-    `NotColumnWise` says why it cannot be used.
+    Raises `NotColumnWise`, with the reason, where the encoder cannot be tabulated.
     """
     try:
-        columns = EncoderTable.find(split.encode, schema)
+        table = EncoderTable.build(split.encode, schema)
         codes = _some_rows(schema, sum(_CALLS))
-        if not _holds(columns, split, codes, schema.decode(codes)):
+        if not _holds(table, split, codes, schema.decode(codes)):
             raise NotColumnWise("the encoder does not treat each column by itself")
     except NotColumnWise:
         raise
     except Exception as error:  # the plain path meets it too if it matters, and reports it in its own words
         raise NotColumnWise(f"the encoder raised {type(error).__name__}: {error}") from error
-    return columns
+    return table
 
 
 def _encoded(
-    columns: EncoderTable, encode: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, together: int
+    table: EncoderTable, encode: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, together: int
 ) -> tuple[NDArray[Any], dict[int, str]]:
-    """Return rows as the encoder makes them, [R, D]; and for which of them it fails, and why.
+    """Encode rows, [R, D]; also return for which of them the encoder fails, and why.
 
-    Rows go by so many `together`. Where the encoder fails it is tried again with each half of them: often one is at
-    fault, and the others must not depend on it.
+    So many rows stay `together`, for they are one person's. Where the encoder fails, each half of the rows is tried
+    again: often one row is at fault, and the others must not depend on it.
     """
-    out = np.zeros((len(frame), len(columns.constant)), columns.shape.dtype)
+    out = np.zeros((len(frame), len(table.constant)), table.shape.dtype)
     trouble: dict[int, str] = {}
     parts = [(0, len(frame) // together)]
     while parts:
         first, last = parts.pop()
         rows = slice(first * together, last * together)
         try:
-            out[rows] = columns.shape.rows(encode(lend(frame.iloc[rows].reset_index(drop=True))))
+            out[rows] = table.shape.rows(encode(lend(frame.iloc[rows].reset_index(drop=True))))
         except Exception as error:
             if last - first > 1:
                 half = (first + last) // 2
@@ -399,49 +416,49 @@ def _encoded(
     return out, trouble
 
 
-def _holds(columns: EncoderTable, split: Split, codes: NDArray[np.int32], frame: pd.DataFrame) -> bool:
-    """Whether the table gives, on rows of grid values, what the encoder gives."""
-    encoded = columns.shape.checked(split.encode(lend(frame)))
-    return same_bits(columns.gather_grid(codes, "C"), encoded)
+def _holds(table: EncoderTable, split: Split, codes: NDArray[np.int32], frame: pd.DataFrame) -> bool:
+    """Say whether table and encoder agree, bit for bit, on rows of grid values."""
+    encoded = table.shape.checked(split.encode(lend(frame)))
+    return same_bits(table.gather_grid(codes, "C"), encoded)
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What the model says of the rows on which decisions are compared with it."""
+class _Reference:
+    """The model's answers to the rows on which decisions are compared with it."""
 
-    encoded: NDArray[Any]  # [R, D] the rows, as the encoder makes them
+    encoded: NDArray[Any]  # [R, D]
     answers: list[FloatArray]  # call by call
-    asked: int  # rows, with those that turned out to be of no use
+    rows: int  # evaluated, with those that turned out to be of no use
 
 
-def _told(model: Model, split: Split, columns: EncoderTable, schema: Schema) -> _Told:
-    """Ask the model about rows on which decisions are then compared with it.
+def _reference_answers(model: Model, split: Split, table: EncoderTable, schema: Schema) -> _Reference:
+    """Evaluate the model on rows on which decisions are then compared with it.
 
-    Most have real numbers that lie between the points of their grids, as people's own do. Grids are of round numbers,
+    Most rows have real numbers between the points of their grids, as people's own do. Grids are of round numbers,
     whose sums are seldom rounded: on them alone, a decision that adds in another order may pass for the model's own.
-    Where the encoder, or anything in the model, takes the grid's numbers only, rows have those.
+    Where the encoder, or anything in the model, takes only grid values, the rows have those.
     """
 
     def encoded_between(rows: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[Any]]:
         between = _between_points(schema, rows)
-        return between, columns.shape.checked(split.encode(lend(between)))
+        return between, table.shape.checked(split.encode(lend(between)))
 
     codes = _some_rows(schema, sum(_CALLS))
     grid = schema.decode(codes)
-    asked = len(grid)
+    rows_evaluated = len(grid)
     if (found := _without_complaint(encoded_between, grid)) is not None:
         between, encoded = found
         if (answers := _without_complaint(partial(_answers, model), between)) is not None:
-            return _Told(encoded, answers, asked)
-        asked += len(between)
+            return _Reference(encoded, answers, rows_evaluated)
+        rows_evaluated += len(between)
     try:
-        return _Told(columns.gather_grid(codes, "C"), _answers(model, grid), asked)
+        return _Reference(table.gather_grid(codes, "C"), _answers(model, grid), rows_evaluated)
     except Exception as error:
-        raise NotColumnWise(f"the model raised {type(error).__name__}: {error}", asked) from error
+        raise NotColumnWise(f"the model raised {type(error).__name__}: {error}", rows_evaluated) from error
 
 
 def _answers(model: Model, frame: pd.DataFrame) -> list[FloatArray]:
-    """Return what the model says of the rows of each call."""
+    """Evaluate the model on the rows of each call."""
     return [np.asarray(model.probability(lend(frame.iloc[rows].reset_index(drop=True)))) for rows in _calls()]
 
 
@@ -451,7 +468,7 @@ def _calls() -> list[slice]:
 
 
 def _between_points(schema: Schema, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with real numbers drawn from anywhere between the ends of their grids in three of four."""
+    """Return the rows, three of four with real numbers drawn uniformly between the ends of their grids."""
     rng = np.random.default_rng(20240301)
     moved = np.arange(len(frame)) % 4 < 3
     columns = {}
@@ -464,27 +481,27 @@ def _between_points(schema: Schema, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**columns)
 
 
-def _agreeing(split: Split, columns: EncoderTable, told: _Told) -> tuple[int, Literal["C", "F"], int]:
-    """Find the first decision that gives the model's own probabilities; also return the rows asked about.
+def _agreeing(split: Split, table: EncoderTable, reference: _Reference) -> tuple[int, Literal["C", "F"], int]:
+    """Return the first decision that gives the model's own probabilities, its memory order, and the rows evaluated.
 
-    Decisions come the fastest first, so each is tried in both memory orders before the next.
+    Decisions are listed the fastest first, so each is tried in both memory orders before the next.
     """
-    asked = told.asked
-    orders: tuple[Literal["C", "F"], ...] = ("C", "F") if columns.shape.order == "C" else ("F", "C")
+    rows_evaluated = reference.rows
+    orders: tuple[Literal["C", "F"], ...] = ("C", "F") if table.shape.order == "C" else ("F", "C")
     for number, order in product(range(len(split.decisions)), orders):
-        for rows, answer in zip(_calls(), told.answers, strict=True):
-            asked += len(answer)
-            given = columns.given(np.array(told.encoded[rows], order=order))
+        for rows, answer in zip(_calls(), reference.answers, strict=True):
+            rows_evaluated += len(answer)
+            given = table.given(np.array(reference.encoded[rows], order=order))
             if not _same_answer(split.decisions[number], given, answer):
                 break
         else:
-            return number, order, asked
-    raise NotColumnWise("the last step, given an array, answers differently from the whole model", asked)
+            return number, order, rows_evaluated
+    raise NotColumnWise("the last step, given an array, answers differently from the whole model", rows_evaluated)
 
 
 def _without_complaint(function: Callable[[Any], Any], argument: Any) -> Any:
-    """Return what a function of other people's makes of this, or None if it raises or warns."""
-    # Recorded, not raised: filters are the whole process's, and another thread may leave ours in force for good.
+    """Call a function that is not ours; return None if it raises or warns."""
+    # Recorded, not raised: filters belong to the process, and another thread may leave ours in force for good.
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
@@ -495,13 +512,13 @@ def _without_complaint(function: Callable[[Any], Any], argument: Any) -> Any:
 
 
 def _same_answer(decide: Callable[[Any], FloatArray], array: Any, wanted: FloatArray) -> bool:
-    """Compare bit for bit; a decision that raises or warns, as it would at every call, is not the same."""
+    """Compare a decision with the answers wanted, bit for bit; one that raises or warns is not the same."""
     answer = _without_complaint(decide, array)
     return answer is not None and same_bits(np.asarray(answer), wanted)
 
 
 def _some_rows(schema: Schema, rows: int) -> NDArray[np.int32]:
-    """Draw codes of the grids, [rows, F]; the same ones every time."""
+    """Draw codes of the grids, [rows, F], with a fixed seed."""
     rng = np.random.default_rng(20240229)
     F = len(schema.features)
     slots = np.array([len(f.values) for f in schema.features], np.int32)
@@ -509,9 +526,9 @@ def _some_rows(schema: Schema, rows: int) -> NDArray[np.int32]:
 
 
 def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
-    """Return each person as they are and rows drawn in their grid, [P, 1 + rows, F]; about half of it is kept.
+    """Return each person as they are and rows drawn in their grid, [P, 1 + rows, F], about half of them unchanged.
 
-    What is drawn depends on the person's state alone.
+    The draws depend on the person's state alone.
     """
     F = len(schema.features)
     keys = keys_of_rows(people.content(), 0)
@@ -522,7 +539,7 @@ def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
     now = people.codes[:, None, :]
     stays = kept < 0.5
     for f, feature in enumerate(schema.features):
-        if feature.excluded:  # nobody is asked about there, but those who have it
+        if feature.excluded:  # only people who have an excluded value are evaluated there
             places = grid_places(anywhere[:, :, f].astype(np.intp), people.inserted_at[:, f, None], len(feature.values))
             stays[:, :, f] |= ~feature.offered[places]
     return np.concatenate([now, np.where(stays, now, anywhere)], axis=1)
@@ -531,8 +548,8 @@ def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
 def _spread(value: FloatArray, end: FloatArray, slots: NDArray[np.int32]) -> NDArray[np.int32]:
     """Turn uniform numbers, [..., rows, F], into codes below `slots`.
 
-    Every other row has many values at the ends of their grids: there, encoders that look at several columns at once
-    (old and rich and without debts) would be found out soonest.
+    Every other row has many values at the ends of their grids, where encoders that combine several columns are found
+    soonest.
     """
     odd = (np.arange(value.shape[-2]) % 2 == 1)[:, None]
     anywhere = (value * slots).astype(np.int32)
@@ -542,35 +559,35 @@ def _spread(value: FloatArray, end: FloatArray, slots: NDArray[np.int32]) -> NDA
 
 @dataclass(frozen=True)
 class FastPath:
-    """A model's table, or the reason why it has none."""
+    """A model with its encoder table, or the reason why it has none; kept while the model stays the same."""
 
     schema: Schema
     split: Split | None
-    table: FastModel | None
+    model: FastModel | None
     reason: str
-    setup_rows: int  # rows the model was asked about to find out
+    setup_rows: int  # rows the model evaluated to find out
 
     @classmethod
     def find(cls, model: Model, schema: Schema, kept: FastPath | None = None) -> FastPath:
-        """Find out, or return what is `kept` from before if it is about the same model and schema."""
+        """Build the table, or return what is `kept` from before if it is about the same model and schema."""
         split = split_of(model)
         if split is None:
             return cls(schema, None, None, "the model does not part into an encoder and a decision", 0)
         if kept is not None and kept._is_about(split, schema):
-            # The halves are the present ones: what was kept may have been asked for another class.
-            return replace(kept, split=split, table=None if kept.table is None else replace(kept.table, split=split))
+            # The halves are the present ones: what was kept may have been bound to another target.
+            return replace(kept, split=split, model=None if kept.model is None else replace(kept.model, split=split))
         try:
-            table = FastModel.build(model, split, schema)
+            fast = FastModel.build(model, split, schema)
         except NotColumnWise as reason:
-            return cls(schema, split, None, str(reason), reason.asked)
-        return cls(schema, split, table, "", table.setup_rows)
+            return cls(schema, split, None, str(reason), reason.rows)
+        return cls(schema, split, fast, "", fast.setup_rows)
 
     def people(self, people: Encoded) -> FastPeople | None:
-        """Return the table in the grids of some people; it says whom it holds for."""
-        return None if self.table is None else self.table.of(people)
+        """Return the model in the grids of some people, or None where there is no table."""
+        return None if self.model is None else self.model.for_people(people)
 
     def _is_about(self, split: Split, schema: Schema) -> bool:
-        """Whether nothing was replaced since: not the model, nor, by fitting again, what is in it."""
+        """Say whether nothing was replaced since: not the model, nor, by fitting again, what is in it."""
         old, new = (() if self.split is None else self.split.parts), split.parts
         same = len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
         return same and bool(new) and self.schema is schema

@@ -1,4 +1,4 @@
-"""Several models that must all say yes, so that an option survives a retraining or holds at every lender."""
+"""Several models that must all accept, so that an option survives a retraining or holds at every lender."""
 
 from __future__ import annotations
 
@@ -12,20 +12,35 @@ import numpy.typing as npt
 import pandas as pd
 
 from leastways.errors import MissingExtraError, ModelError, SettingError
-from leastways.models.answers import LabelsSeen, as_probabilities, seen_by, told, unusable
+from leastways.models.answers import LabelsSeen, as_probabilities, error_text, seen_by, unusable
 from leastways.models.base import Combined, FloatArray, Model, Split, Unbound, lend, split_of
 from leastways.models.loading import as_model, check_model
 
 
 class AllOf(Unbound):
-    """Accept a row only where every model accepts it.
+    """A model that accepts a row only where every one of its members accepts it.
 
     The probability is the lowest of the members', so it reaches the overall threshold exactly where all of
     theirs do. With `thresholds`, one per model, each member's probability is first rescaled by two straight
     lines (0 -> 0, its threshold -> the overall one, 1 -> 1): then the lowest reaches the overall threshold
     exactly where every member reaches its own.
 
-    A row counts as one query, however many models judge it: the budget counts questions about a person.
+    A row counts as one query, however many models evaluate it.
+
+    Parameters
+    ----------
+    models
+        The members: whatever `Recourse` accepts as a model.
+    thresholds
+        The lowest accepted probability of each member; without them, all use the overall threshold.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from leastways.models import as_model
+    >>> both = AllOf([lambda frame: frame["income"] / 1000, lambda frame: 1 - frame["debt"] / 1000])
+    >>> as_model(both, target=1).probability(pd.DataFrame({"income": [500, 900], "debt": [100, 400]}))
+    array([0.5, 0.6])
     """
 
     def __init__(self, models: Sequence[object], thresholds: Sequence[float] | None = None) -> None:
@@ -53,13 +68,13 @@ class BoundAllOf(Combined):
     threshold: float
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
-        """Return the lowest rescaled probability; an unusable answer of any member shows through as it is."""
-        # Each gets a frame of its own: what one member does to it must not reach the next.
+        """Return the lowest rescaled probability; an unusable answer of any member is returned as it is."""
+        # Each member gets a frame of its own: what one does to it must not reach the next.
         return self._lowest([partial(_ask, member, frame) for member in self.members], len(frame))
 
     @property
     def labels_seen(self) -> tuple[LabelsSeen, ...]:
-        """What is known of the members' labels."""
+        """The labels that members have given."""
         return tuple(seen for member in self.members for seen in seen_by(member))
 
     def split(self) -> Split | None:
@@ -95,7 +110,7 @@ class BoundAllOf(Combined):
             except (SettingError, MissingExtraError):  # no fault of a row: as it is
                 raise
             except Exception as error:
-                raise ModelError(f"Model {number} of {len(self.members)} in AllOf: {told(error)}") from error
+                raise ModelError(f"Model {number} of {len(self.members)} in AllOf: {error_text(error)}") from error
             bad = unusable(values)
             scaled = rescale(np.where(bad, 0.0, values), own, self.threshold)
             lowest = np.where(faulty, lowest, np.where(bad, values, np.minimum(lowest, scaled)))
@@ -104,10 +119,10 @@ class BoundAllOf(Combined):
 
 
 class _Layout:
-    """How members' encodings lie side by side; learned by encoding, which comes before any decision.
+    """The layout of members' encodings side by side; learned by encoding, which comes before any decision.
 
-    A member's last bits may depend on the memory order of its rows, so each part is handed over in the order in which
-    its own encoder gives it, whatever that of the whole.
+    A member's last bits may depend on the memory order of its rows, so each part is passed on in the order of its own
+    encoder's output, whatever that of the whole.
     """
 
     def __init__(self) -> None:
@@ -121,7 +136,7 @@ class _Layout:
             self._orders = [_order(part) for part in parts]
 
     def parts(self, array: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """Take the members' rows apart again, each in its own order."""
+        """Return each member's columns, in its own memory order."""
         pieces = np.split(array, self._ends[:-1], axis=1)
         orders = self._orders or [_order(array)] * len(pieces)
         return [np.asarray(piece, order=order) for piece, order in zip(pieces, orders, strict=True)]

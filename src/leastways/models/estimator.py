@@ -29,20 +29,20 @@ from leastways.models.libraries import Route, Ties, lean_call, library_of, namel
 
 @dataclass(frozen=True)
 class _Estimator(ABC):
-    """An estimator that is asked by one of its methods, for one class."""
+    """An estimator evaluated by one of its methods, for one class."""
 
     method: ClassVar[str]
     estimator: Any
     target: object
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
-        """Call the method and read what it says of the target."""
+        """Call the method and read the answer for the target."""
         with quiet_about_names(self.estimator), one_worker():
             answer = getattr(self.estimator, self.method)(columns_as_fitted(self.estimator, frame))
         return self._read(answer, len(frame))
 
     def split(self) -> Split:
-        """Offer the steps before the last as the encoder, and the fastest ways its last step has."""
+        """Return the steps before the last as the encoder, and the fastest ways of its last step as decisions."""
         stages = Stages.of(self.estimator)
         ways = tuple(_then(route, self._read) for route in routes(stages.final, self.method))
         return Split(stages.encode, ways, stages.parts)
@@ -55,10 +55,10 @@ class _Estimator(ABC):
 class ProbabilityEstimator(_Estimator):
     """`predict_proba`, and the column of the target among `n_classes` (None: the target is the column).
 
-    Where `predict` is the class with the highest probability, one of two classes gets a tie at one half: as a rule the
-    first. A tie that the target loses (to the last digit: 0.5 against 0.5000000000000001) is given as just below one
-    half, so that `predict` does not refuse options for being one: searches end at the boundary, and an even number of
-    trees puts many states right on it.
+    Where `predict` gives the class with the highest probability, one of two classes gets a tie at one half: usually
+    the first. A tie that the target loses (to the last digit: 0.5 against 0.5000000000000001) is returned as just below
+    one half, so that `predict` rejects no option because of a tie. Ties are common: searches end at the boundary, and
+    an even number of trees puts many states right on it.
     """
 
     method = "predict_proba"
@@ -97,7 +97,7 @@ class LabelEstimator(_Estimator):
 
     @property
     def labels_seen(self) -> tuple[LabelsSeen, ...]:
-        """What is known of its labels."""
+        """The labels it has given, where its classes are not known."""
         return () if self.seen is None else (self.seen,)
 
     def _read(self, answer: Any, rows: int) -> FloatArray:
@@ -189,7 +189,7 @@ def adapt_estimator(estimator: Any, target: object, ties: Ties) -> Model:
 
 
 def check_estimator(estimator: Any) -> None:
-    """Refuse an estimator that is not fitted, or that predicts amounts and not classes."""
+    """Raise `SettingError` for an estimator that is not fitted, or that predicts amounts and not classes."""
     from sklearn.base import BaseEstimator, is_regressor
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -226,7 +226,7 @@ def _then(route: Route, read: Callable[[Any, int], FloatArray]) -> Callable[[Any
 
 
 def _refuse_fractions(labels: pd.Series, estimator: object) -> None:
-    """Refuse scores taken for labels: they would equal no target, so all would be refused in silence."""
+    """Raise `SettingError` for scores taken for labels: they would equal no target, so every row would be rejected."""
     if labels.dtype.kind == "f" and (fractions := labels[labels % 1 > 0]).size:
         raise SettingError(
             f"predict of {_name(estimator)} returns numbers such as {float(fractions.iloc[0])!r}, not "
@@ -259,11 +259,11 @@ class FunctionModel:
 
     @property
     def labels_seen(self) -> tuple[LabelsSeen, ...]:
-        """What is known of its labels."""
+        """The labels it has given."""
         return (self.seen,)
 
     def split(self) -> Split | None:
-        """Offer the halves of a callable that has them, as methods `encode` and `probability_of`."""
+        """Return the halves of a callable that has methods `encode` and `probability_of`."""
         function: Any = self.function
         encode, decide = getattr(function, "encode", None), getattr(function, "probability_of", None)
         if not callable(encode) or not callable(decide):

@@ -35,13 +35,27 @@ _ROUNDING = 1e-6  # of single precision, in which a sum of ten tenths is not one
 class OnnxModel(Unbound):
     """An ONNX graph on raw frames, from a path or from the file's bytes.
 
-    Inputs: one per raw column, as skl2onnx makes from a Pipeline, found by name; or one tensor, filled by
-    `encoder`, or by all columns in order where they are of its type. Output: class probabilities (a tensor,
-    or the ZipMap that skl2onnx adds; `zipmap=False` at export answers faster), else labels. `output="logits"`
-    is for networks exported without their last sigmoid or softmax.
+    Inputs are one per raw column, found by name, as skl2onnx makes from a Pipeline; or one tensor. Outputs are class
+    probabilities (a tensor, or the ZipMap that skl2onnx adds; `zipmap=False` at export answers faster), else labels.
+    Only the bytes are pickled; the session is made anew where it is needed.
 
-    The classes are `classes`, or those the graph's classifier names, or the ZipMap's keys, or the column numbers
-    0..k-1; a single column is class 1 of two. Only the bytes are pickled; the session is made anew where it is needed.
+    Parameters
+    ----------
+    path_or_bytes
+        The file, or its content.
+    encoder
+        Fills the one input tensor from raw rows: a callable frame -> float array, or a fitted transformer. Without
+        it, the tensor is filled by all columns in order.
+    classes
+        The labels of the columns. Without them: those the graph's classifier names, or the ZipMap's keys, or the
+        column numbers 0..k-1; a single column is class 1 of two.
+    output
+        "logits" for networks exported without their last sigmoid or softmax.
+
+    Examples
+    --------
+    >>> OnnxModel("model.onnx")  # doctest: +SKIP
+    OnnxModel('model.onnx', classes=(0, 1))
     """
 
     def __init__(
@@ -64,7 +78,7 @@ class OnnxModel(Unbound):
         self._session: Any = None
 
     def bind(self, target: object, threshold: float) -> Model:
-        """Open the graph, so that a broken or unsuitable one is refused here, and bind the target."""
+        """Open the graph, raise `SettingError` if it is broken or unsuitable, and bind the target."""
         session = self.session()
         check_inputs([Port.of(a) for a in session.get_inputs()], self.encoder is not None)
         choose_output([Port.of(a) for a in session.get_outputs()])
@@ -95,7 +109,7 @@ class OnnxModel(Unbound):
 
 @dataclass(frozen=True)
 class Choice:
-    """Which output holds the answer and what it is; `labels` is the label output beside it, if any."""
+    """The output that holds the answer, and its kind; `labels` is the label output beside it, if any."""
 
     answer: Port
     kind: Literal["map", "scores", "labels"]
@@ -104,7 +118,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class BoundOnnx:
-    """An `OnnxModel` asked for one class. With `labels_decide`, a tie at one half is what the graph's label says."""
+    """An `OnnxModel` bound to one target. With `labels_decide`, the graph's label decides a tie at one half."""
 
     model: OnnxModel
     target: object
@@ -113,7 +127,7 @@ class BoundOnnx:
 
     @property
     def labels_seen(self) -> tuple[LabelsSeen, ...]:
-        """What is known of its labels, where its classes are not."""
+        """The labels it has given, where its classes are not known."""
         return () if self.model.classes else (self.seen,)
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
@@ -121,7 +135,7 @@ class BoundOnnx:
         return self._run(feed(self._inputs(), frame, self.model.encoder), len(frame))
 
     def split(self) -> Split | None:
-        """Offer what fills the graph's one tensor, and the graph; with an input per column there is no encoder."""
+        """Return encoder and graph as halves, if the graph takes one tensor; with an input per column it has none."""
         inputs = self._inputs()
         if len(inputs) != 1 or inputs[0].element == "string":
             return None
@@ -192,7 +206,7 @@ def _only(ports: list[Port]) -> Port | None:
 
 
 def _check_column_numbers(labels: npt.NDArray[Any], k: int) -> None:
-    """Refuse to read the target as a column number where the graph's integer labels are no column numbers."""
+    """Raise `SettingError` where the target would be read as a column number, but integer labels are none."""
     if labels.dtype.kind in "iu" and (other := (labels < 0) | (labels >= max(k, 2))).any():
         raise SettingError(
             f"The ONNX model's labels, such as {int(labels[other][0])}, are not the column numbers "
@@ -245,7 +259,7 @@ class Port:
 
 
 def check_inputs(inputs: list[Port], has_encoder: bool) -> None:
-    """Refuse a graph that cannot be fed with any number of rows."""
+    """Raise `SettingError` for a graph whose inputs cannot be filled, or that takes a fixed number of rows."""
     if has_encoder and len(inputs) != 1:
         raise SettingError(
             f"OnnxModel: an encoder fills one input, the graph has {len(inputs)}: "
@@ -314,7 +328,7 @@ def _identifier(name: object) -> str:
 
 
 def cast(column: pd.Series, port: Port) -> npt.NDArray[Any]:
-    """Return the column's values in the input's type, refusing a loss (1.5 to an integer, text to number)."""
+    """Return the column's values in the input's type; raise where that loses something (1.5 to an integer)."""
     if port.element == "string":
         return _texts(column)
     if (kind := _kind(column)) not in NUMBERS:
@@ -371,7 +385,7 @@ class _Node:
 def classes_of(content: bytes) -> tuple[str | int, ...] | None:
     """Return the labels of the classifier whose label is an output of the graph; None where there is none like that.
 
-    Classifiers further inside, as in an ensemble, may have labels of their own: they are not asked.
+    Classifiers further inside, as in an ensemble, may have labels of their own; these are not read.
     """
     try:
         graph = _last(memoryview(content), _GRAPH)

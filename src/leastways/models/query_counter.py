@@ -10,7 +10,7 @@ import pandas as pd
 
 from leastways._messages import plain
 from leastways.errors import MissingExtraError, ModelError, SettingError
-from leastways.models.answers import as_probabilities, told, unusable
+from leastways.models.answers import as_probabilities, error_text, unusable
 from leastways.models.base import FloatArray, Model, lend
 from leastways.models.estimator import FunctionModel
 
@@ -18,12 +18,33 @@ _SHOWN_VALUES = 12
 
 
 class QueryCounter:
-    """Asks a model and keeps count.
+    """Evaluates a model, checks its answers, and counts them.
 
-    `rows` counts the rows that were answered: a NaN, too, was an answer and is spent. `failed_rows` counts
-    the rows of calls that raised or whose answer could not be told apart by row; such rows cost no budget.
-    `calls` counts both kinds of call, so `rows + failed_rows` is all that was ever sent. An empty frame is
-    never sent. `gradient_rows` are those of methods that follow gradients, counted apart.
+    Parameters
+    ----------
+    model
+        The model, bound to a target.
+
+    Attributes
+    ----------
+    rows
+        Rows that were answered. A NaN is an answer too, and is spent.
+    failed_rows
+        Rows of calls that raised, or whose answer was not one number per row; they cost no budget.
+    calls
+        Calls of both kinds, so that `rows + failed_rows` is all that was ever sent. An empty frame is never sent.
+    gradient_rows
+        Rows of methods that follow gradients, counted apart.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from leastways.models import as_model
+    >>> counter = QueryCounter(as_model(lambda frame: frame["income"] / 2000, target=1))
+    >>> counter.evaluate(pd.DataFrame({"income": [500, 1500]}))
+    array([0.25, 0.75])
+    >>> counter.rows, counter.calls
+    (2, 1)
     """
 
     def __init__(self, model: Model) -> None:
@@ -34,12 +55,12 @@ class QueryCounter:
         self.gradient_rows = 0
 
     def note_gradients(self, rows: int) -> None:
-        """Count rows that a method put through the model itself, forward and back."""
+        """Count rows of which a method took the model's gradients."""
         self.gradient_rows += rows
 
     def evaluate(self, frame: pd.DataFrame) -> FloatArray:
-        """Return P(target) of every row, float64 [n], all within [0, 1]; anything else is a ModelError."""
-        values = self._ask(frame, named=True)
+        """Return P(target) of every row, float64 [n], all within [0, 1]; raise `ModelError` for anything else."""
+        values = self._evaluate(frame, named=True)
         bad = unusable(values)
         if bad.any():
             raise _bad_values(self.model, frame, values, named=True)
@@ -48,22 +69,33 @@ class QueryCounter:
     def evaluate_by_group(
         self, frame: pd.DataFrame, group: npt.NDArray[np.integer], named: bool = False
     ) -> tuple[FloatArray, dict[int, ModelError]]:
-        """Judge the rows of many people in one call, and lose only those people on whom the model fails.
+        """Evaluate the rows of many people in one call, so that a failing row costs only its own person.
 
-        `group` [n] says whose row each is. Returns the probabilities, NaN for every row of a failed group,
-        and the error of each failed group. If the call as a whole fails, each group is sent again by itself.
+        If the call as a whole fails, each group is sent again by itself.
 
-        `named` says that the frame's index has labels somebody knows. States that a search asks about are merely
-        numbered: errors show their values only.
+        Parameters
+        ----------
+        frame
+            The rows.
+        group
+            Whose row each is, integers [n].
+        named
+            Whether the frame's index has labels that the user knows. The states of a search are merely numbered:
+            errors then show their values only.
+
+        Returns
+        -------
+        tuple
+            P(target) of every row [n], NaN for those of a failed group, and the error of each failed group.
         """
         group = np.asarray(group)
         if group.shape != (len(frame),):
             raise ValueError(f"group must have shape ({len(frame)},), one number per row, not {group.shape}.")
         try:
-            values = self._ask(frame, named)
+            values = self._evaluate(frame, named)
             failures: dict[int, ModelError] = {}
         except ModelError as error:
-            values, failures = self._ask_each(frame, group, named, error)
+            values, failures = self._evaluate_each(frame, group, named, error)
         bad = unusable(values)
         for number in map(int, np.unique(group[bad])):
             if number not in failures:
@@ -73,14 +105,14 @@ class QueryCounter:
             return values, failures
         return np.where(np.isin(group, list(failures)), np.nan, values), failures
 
-    def evaluate_by_table(self, shortcut: Callable[[], FloatArray], rows: int) -> FloatArray | None:
-        """Take the answers from a shortcut to the same model; None where it fails, or a row has no usable answer.
+    def evaluate_by_table(self, answer: Callable[[], FloatArray], rows: int) -> FloatArray | None:
+        """Return the answers of the model's encoder table; None where it fails, or a row has no usable answer.
 
-        Such rows have to be asked again as a frame, which tells whom the model fails on, and how; only that is
+        Such rows have to be evaluated again as a frame, which shows on whom the model fails, and how; only that is
         counted.
         """
         try:
-            values = shortcut()
+            values = answer()
         except Exception:  # whatever it is, the plain path meets it again and reports it
             return None
         if values.shape != (rows,) or unusable(values).any():
@@ -89,10 +121,10 @@ class QueryCounter:
         self.rows += rows
         return values
 
-    def _ask_each(
+    def _evaluate_each(
         self, frame: pd.DataFrame, group: npt.NDArray[np.integer], named: bool, error: ModelError
     ) -> tuple[FloatArray, dict[int, ModelError]]:
-        """Send each group by itself after `error`; one group alone has had its answer already."""
+        """Send each group by itself after `error`; a single group is not sent twice."""
         numbers = np.unique(group)
         values = np.full(len(frame), np.nan)
         if len(numbers) == 1:
@@ -101,12 +133,12 @@ class QueryCounter:
         for number in map(int, numbers):
             members = group == number
             try:
-                values[members] = self._ask(frame[members], named)
+                values[members] = self._evaluate(frame[members], named)
             except ModelError as own:
                 failures[number] = own
         return values, failures
 
-    def _ask(self, frame: pd.DataFrame, named: bool) -> FloatArray:
+    def _evaluate(self, frame: pd.DataFrame, named: bool) -> FloatArray:
         """Call the model once, counting; return one float per row, not yet checked for NaN and range."""
         if len(frame) == 0:
             return np.empty(0)
@@ -118,13 +150,13 @@ class QueryCounter:
             raise
         except Exception as error:
             self.failed_rows += len(frame)
-            raise ModelError(f"{told(error)} {_asked(frame, named)}", frame) from error
+            raise ModelError(f"{error_text(error)} {_asked(frame, named)}", frame) from error
         self.rows += len(frame)
         return values
 
 
 def _asked(frame: pd.DataFrame, named: bool) -> str:
-    """Say what the model had been asked."""
+    """Describe the rows that the model was given."""
     return f"It was asked about {len(frame)} row(s), the first being {_show(frame, 0, named)}."
 
 
@@ -142,7 +174,7 @@ def _bad_values(model: Model, frame: pd.DataFrame, values: FloatArray, named: bo
 
 
 def _show(frame: pd.DataFrame, position: int, named: bool) -> str:
-    """Show one row, by values and, where it means something, index label; cut where a frame is wide."""
+    """Show one row by its values and, if it is `named`, its index label; cut where a frame is wide."""
     names = list(frame.columns)
     cells = [f"{name}={plain(frame.iat[position, i])!r}" for i, name in enumerate(names[:_SHOWN_VALUES])]
     more = f", ... ({len(names)} columns)" if len(names) > _SHOWN_VALUES else ""

@@ -23,10 +23,30 @@ from leastways.models.libraries import TORCH, limit_threads
 class TorchModel(Unbound):
     """A torch module on raw frames.
 
-    The encoder is a callable frame -> float array, or a fitted transformer. The module returns [n] or [n, 1]
-    for the positive class (class 1, or the second of `classes`), or [n, k] with a column per class; `classes`
-    names the columns, else the target is the column's number. The module is moved to `device`, runs in eval
-    mode without gradients, at most `batch_rows` rows at a time, and is left in the mode it was in.
+    The module runs in eval mode without gradients, and is left in the mode it was in.
+
+    Parameters
+    ----------
+    module
+        A torch.nn.Module that returns [n] or [n, 1] for the positive class (class 1, or the second of `classes`),
+        or [n, k] with a column per class.
+    encoder
+        Turns raw rows into the module's input: a callable frame -> float array, or a fitted transformer.
+    classes
+        Labels of the columns; without them, the target is the column's number.
+    output
+        Whether the module returns logits or probabilities.
+    device
+        The torch device that the module is moved to.
+    batch_rows
+        The largest number of rows in a call of the module.
+
+    Examples
+    --------
+    >>> import torch
+    >>> income = lambda frame: frame[["income"]].to_numpy() / 1000
+    >>> TorchModel(torch.nn.Linear(1, 2), income, classes=["rejected", "accepted"])
+    TorchModel(Linear, output='logits', classes=('rejected', 'accepted'))
     """
 
     def __init__(
@@ -60,12 +80,12 @@ class TorchModel(Unbound):
         return BoundTorch(self, target)
 
     def scores(self, frame: pd.DataFrame) -> npt.NDArray[Any]:
-        """Return what the module gives for the rows, batch by batch, joined."""
+        """Return the module's output for raw rows, evaluated in batches."""
         batches = range(0, len(frame), self.batch_rows)
         return self._run(self.encode(frame.iloc[start : start + self.batch_rows]) for start in batches)
 
     def scores_of(self, encoded: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what the module gives for encoded rows, in the same batches."""
+        """Return the module's output for encoded rows, evaluated in the same batches."""
         batches = range(0, len(encoded), self.batch_rows)
         return self._run(encoded[start : start + self.batch_rows] for start in batches)
 
@@ -94,7 +114,7 @@ class TorchModel(Unbound):
 
 @dataclass(frozen=True)
 class BoundTorch:
-    """A `TorchModel` asked for one class."""
+    """A `TorchModel` bound to one target."""
 
     model: TorchModel
     target: object
@@ -104,7 +124,7 @@ class BoundTorch:
         return self._read(self.model.scores(frame), len(frame))
 
     def split(self) -> Split:
-        """Offer the encoder and the module."""
+        """Return the encoder and the module as halves."""
         model = self.model
         parts = (model, model.module, model.encoder, *vars(model).values())
         return Split(model.encode, (lambda array: self._read(model.scores_of(array), len(array)),), parts)
@@ -115,7 +135,7 @@ class BoundTorch:
 
 @dataclass
 class _InUse:
-    """How many threads have a module in eval mode, and the flags to leave behind."""
+    """Counts the threads that have a module in eval mode, and keeps the flags to restore."""
 
     flags: list[tuple[Any, bool]]
     users: int = 0
@@ -147,13 +167,13 @@ def evaluating(module: Any) -> Iterator[None]:
 
 
 def float_type(module: Any) -> Any:
-    """Return the type of numbers that a module computes with: that of its first parameter which is no integer."""
+    """Return the floating-point type of a module: that of its first parameter which is no integer."""
     torch = require("torch", "torch", "TorchModel")
     return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)
 
 
 def _to_numpy(result: Any, rows: int) -> npt.NDArray[Any]:
-    """Bring a batch's output home; bfloat16 and the like, which numpy lacks, as float32."""
+    """Return a batch's output as an array; bfloat16 and the like, which numpy lacks, as float32."""
     if result.ndim == 0 or result.shape[0] != rows:
         raise ModelError(f"The torch module must return {rows} rows for {rows} rows, not shape {tuple(result.shape)}.")
     home = result.cpu()

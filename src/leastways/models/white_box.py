@@ -1,4 +1,9 @@
-"""Models read from the inside: linear scores, and gradients through a torch module."""
+"""Models read from the inside: linear scores, and gradients through a torch module.
+
+Methods that need more than a model's answers use these. A relaxed row holds any number between a feature's lowest and
+highest grid value, and for a category a weight per value. The encoder is not differentiable, but its output for each
+value is in the encoder table, and between these values the relaxation is linear.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ _SAME = 1e-4  # how far the probability that was read may lie from the model's o
 
 @dataclass(frozen=True)
 class LinearScore:
-    """A score, linear in encoded columns, that rises with P(target)."""
+    """A score, linear in encoded columns, that increases with P(target)."""
 
     name: str  # of the model, for messages
     schema: Schema
@@ -43,11 +48,11 @@ class LinearScore:
     logistic: bool  # whether P(target) is the logistic function of the score
 
     def cut_at(self, threshold: float) -> float:
-        """Return the score from which on a row is accepted, if it is from this probability on."""
+        """Return the score from which on a row is accepted, given the threshold on the probability."""
         return float(logit(min(threshold, _SURE))) if self.logistic else 0.0
 
     def parts(self, people: Encoded) -> tuple[Floats, Floats]:
-        """Return what each value of each person's grid adds to the score, [P, V], and the people's scores now, [P]."""
+        """Return what each value of each person's grid adds to the score, [P, V], and the present scores, [P]."""
         try:
             encoded = self.columns.shape.checked(self.encode(self.schema.decode(people))).astype(np.float64)
         except NotColumnWise as trouble:
@@ -59,7 +64,7 @@ class LinearScore:
         return np.concatenate(parts, axis=1), np.asarray(now, dtype=np.float64)
 
     def check(self, now: Floats, present: Floats) -> None:
-        """Raise unless the scores read, [P], give the probabilities, [P], that the model gave of the same people."""
+        """Raise `ModelError` unless the scores [P] agree with the model's own probabilities of the same people [P]."""
         if self.logistic:
             differ = np.abs(expit(now) - present) > _SAME
         else:
@@ -85,7 +90,7 @@ class LinearScore:
 
 
 def read_linear(model: Model, schema: Schema) -> LinearScore | str:
-    """Read the score of a scikit-learn estimator, alone or at the end of a Pipeline, or say why there is none."""
+    """Return the linear score of an estimator, alone or at the end of a Pipeline, or the reason why it has none."""
     if not isinstance(model, ProbabilityEstimator | LabelEstimator):
         return f"{type(model).__name__} is no scikit-learn estimator, so it has no coefficients to read"
     final = Stages.of(model.estimator).final
@@ -111,16 +116,16 @@ def read_linear(model: Model, schema: Schema) -> LinearScore | str:
 
 _CHECKED_ROWS = 64
 _TOLERANCE = 1e-5  # of a network in single precision
-_ONE_AT_A_TIME = threading.RLock()  # flags of parameters and torch's number of threads are everybody's
+_ONE_AT_A_TIME = threading.RLock()  # flags of parameters and torch's number of threads are shared by all threads
 _MANY_PARAMETERS = 10**6  # from here on, threads are worth their start
 
 
 class RowsSpentError(Exception):
-    """A forward pass would take more rows than are left."""
+    """Raised where a forward pass would take more rows than are left."""
 
 
 class RelaxedModel:
-    """P(target) of relaxed rows, as a torch tensor with gradients.
+    """A torch model as a function of relaxed rows that gradients flow through.
 
     `numbers` [R, n] are values of the numeric features and `weights` [R, w] those of the categories' values, both in
     the schema's order. Rows are put through it within ``with relaxed.ready():``.
@@ -129,7 +134,7 @@ class RelaxedModel:
     def __init__(self, model: BoundTorch, schema: Schema) -> None:
         torch = _torch()
         self.model = model
-        columns = EncoderTable.find(model.model.encode, schema)
+        columns = EncoderTable.build(model.model.encode, schema)
         tables = [_table(columns, f) for f in range(len(schema.features))]
         constant = columns.constant.view(columns.shape.dtype).astype(np.float64)
         constant[columns.columns] = 0.0
@@ -151,7 +156,7 @@ class RelaxedModel:
 
     @classmethod
     def build(cls, model: Model, schema: Schema, method: str) -> RelaxedModel:
-        """Make the function and compare it with the model; `SettingError` says why it cannot be used."""
+        """Make the function and compare it with the model; raise `SettingError` where it cannot be used."""
         instead = 'Use method="dice-genetic", which needs no gradients'
         if not isinstance(model, BoundTorch):
             raise SettingError(
@@ -173,7 +178,7 @@ class RelaxedModel:
         """Put the module in eval mode, with parameters that gather no gradients, and leave it as it was.
 
         A small module is run in one thread meanwhile: on a few rows, waking others costs more than the arithmetic.
-        Other threads of Python that want the same wait, or they would take our flags for the ones to leave behind.
+        Other Python threads that call this wait, or they would take these flags for the ones to restore.
         """
         with _ONE_AT_A_TIME, evaluating(module := self.model.model.module.to(self.model.model.device)):
             threads = _torch().get_num_threads()
@@ -206,7 +211,7 @@ class RelaxedModel:
         return encoded
 
     def _read(self, scores: Any) -> Any:
-        """Read the target's probability from what the module gives, as `read_scores` does."""
+        """Read the target's probability from the module's output, as `read_scores` does."""
         model, logits = self.model.model, self.model.model.output == "logits"
         if scores.ndim == 2 and scores.shape[1] == 1:
             scores = scores[:, 0]
@@ -219,7 +224,7 @@ class RelaxedModel:
         return (_torch().softmax(scores, dim=1) if logits else scores)[:, column]
 
     def _check(self, schema: Schema, owner: str, instead: str) -> None:
-        """Raise unless rows of grid values get the probabilities that the model gives them."""
+        """Raise `SettingError` unless rows of grid values get the model's own probabilities."""
         torch, draw = _torch(), np.random.default_rng(20240229)
         sizes = np.array([len(f.values) for f in schema.features])
         codes = with_offered_values(schema, (draw.random((_CHECKED_ROWS, len(sizes))) * sizes).astype(np.int32))
@@ -236,7 +241,7 @@ class RelaxedModel:
 
 
 class GradientCounter:
-    """One person's way to a `RelaxedModel`: every row is counted, and one too many refused."""
+    """Evaluates a `RelaxedModel` for one person, counts the rows, and stops at the allowance."""
 
     def __init__(self, model: RelaxedModel, allowance: int) -> None:
         self.model = model
@@ -244,7 +249,7 @@ class GradientCounter:
         self.rows = 0
 
     def probability(self, numbers: Any, weights: Any) -> Any:
-        """Return P(target) of relaxed rows; `ModelError` names what the model raised, its rows counted."""
+        """Return P(target) of relaxed rows; raise `ModelError` where the model fails, with its rows counted."""
         n = len(numbers)
         if n > self.left:
             raise RowsSpentError(f"{n} rows wanted, {self.left} left")
@@ -272,7 +277,7 @@ def _torch() -> Any:
 
 
 def _table(columns: EncoderTable, f: int) -> FloatArray:
-    """Return what the encoder makes of each value of one feature, in all columns [values, D], 0 in those of others."""
+    """Return one feature's part of the encoding, [values, D]: 0 in the columns of other features."""
     own, cells = columns.of_feature(f)
     table = np.zeros((len(cells), len(columns.constant)))
     table[:, own] = cells
@@ -280,7 +285,7 @@ def _table(columns: EncoderTable, f: int) -> FloatArray:
 
 
 def _kind(model: Model) -> str:
-    """Name a model by what the user gave, where an adapter holds it."""
+    """Describe a model by what the user passed, where an adapter holds it."""
     given = getattr(model, "function", None) or getattr(model, "estimator", None) or model
     twin = " (its twin, by its method torch_model(), has)" if hasattr(given, "torch_model") else ""
     return f"a model of type {type(given).__name__!r} has none{twin}"

@@ -24,21 +24,21 @@ class Judging:
 
     schema: Schema
     meter: QueryCounter
-    shortcut: FastPath
+    fast_path: FastPath
     plain_people: int = field(init=False, default=0)  # whom the table does not hold for
     trouble: str = field(init=False, default="")  # why
 
     @classmethod
     def start(cls, schema: Schema, meter: QueryCounter, kept: FastPath | None) -> Judging:
-        """Take up the shortcut that an earlier call found, or look for one."""
+        """Use the encoder table of an earlier call if it is still valid, else look for one."""
         return cls(schema, meter, FastPath.find(meter.model, schema, kept))
 
     def of(self, people: Encoded) -> JudgedPeople:
         """Get ready to judge a chunk of people."""
-        table, found = self.shortcut.table, self.shortcut.people(people)
+        table, found = self.fast_path.model, self.fast_path.people(people)
         if table is not None and found is not None and not found.held.all() and table.is_stale():
-            self.shortcut = FastPath.find(self.meter.model, self.schema)
-            found = self.shortcut.people(people)
+            self.fast_path = FastPath.find(self.meter.model, self.schema)
+            found = self.fast_path.people(people)
         if found is not None:
             self._note_plain(int((~found.held).sum()), found.reason)
         return JudgedPeople(self.schema, self.meter, people, found)
@@ -54,11 +54,11 @@ class Judging:
 
     def settings(self) -> dict[str, int | str]:
         """Return what a plan records of how the model was asked."""
-        path = f"plain: {self.shortcut.reason}" if self.shortcut.table is None else "tabulated"
+        path = f"plain: {self.fast_path.reason}" if self.fast_path.model is None else "tabulated"
         if self.plain_people:
             people = "1 person" if self.plain_people == 1 else f"{self.plain_people} people"
             path += f", but plain for {people}: {self.trouble}"
-        return {"model_path": path, "model_setup_rows": self.shortcut.setup_rows}
+        return {"model_path": path, "model_setup_rows": self.fast_path.setup_rows}
 
 
 @dataclass(frozen=True)

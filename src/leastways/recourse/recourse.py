@@ -159,7 +159,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if distill:
             judging = Judging.start(self.schema, meter, getattr(self, "_fast_path", None))
             self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
-            self._fast_path = judging.shortcut
+            self._fast_path = judging.fast_path
         tell_of_predict(self.schema, frame, meter.model, self.threshold)
         return self
 
@@ -207,7 +207,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
-        self._fast_path = judging.shortcut
+        self._fast_path = judging.fast_path
         settings = settings_of(self) | counts | judging.settings()
         return assemble(self.schema, crowd, outcome, settings)
 
