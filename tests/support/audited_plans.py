@@ -43,12 +43,12 @@ class Known(SimulatedPeople):
 
     costs: Mapping[Any, float]
 
-    def places(self, labels: Any) -> NDArray[np.intp]:
+    def positions(self, labels: Any) -> NDArray[np.intp]:
         assert all(label in self.costs for label in labels)
         return np.arange(len(labels))
 
     def check_states(self, people: pd.DataFrame) -> None:
-        self.places(people.index)
+        self.positions(people.index)
 
     def min_costs(self, plans: RecoursePlans) -> NDArray[np.float64]:
         return np.array([self.costs.get(label, np.inf) for label in plans.summary.index])

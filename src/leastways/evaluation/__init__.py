@@ -1,4 +1,7 @@
-"""Pure functions on plans: satisfaction, coverage, cost, distances; simulated people to judge by."""
+"""Measures of plans against simulated people with known costs, and the least cost that any method could reach.
+
+The functions `evaluate` and `oracle` have the names of their modules, so this door imports them at once.
+"""
 
 from leastways.evaluation.evaluate import evaluate, evaluate_people
 from leastways.evaluation.measures import (

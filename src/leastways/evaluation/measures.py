@@ -9,28 +9,32 @@ Numbers = NDArray[np.float64]
 
 
 def fraction_satisfied(min_costs: ArrayLike, k: float = 1.0) -> float:
-    """FS@k: share of people whose cheapest option costs less than k."""
+    """Return FS@k: the share of people whose cheapest option costs less than k.
+
+    >>> fraction_satisfied([0.5, 2.0, float("inf"), 0.1])
+    0.5
+    """
     costs = np.asarray(min_costs, dtype=np.float64)
     return float((costs < k).mean()) if len(costs) else float("nan")
 
 
 def coverage(min_costs: ArrayLike) -> float:
-    """Cov: share of people with an option they can reach at all."""
+    """Return Cov: the share of people with an option of finite cost."""
     costs = np.asarray(min_costs, dtype=np.float64)
     return float(np.isfinite(costs).mean()) if len(costs) else float("nan")
 
 
 def population_average_cost(min_costs: ArrayLike) -> float:
-    """PAC: mean cost of the cheapest option over the people who have one."""
+    """Return PAC: the mean cost of the cheapest option, over people with an option of finite cost."""
     costs = np.asarray(min_costs, dtype=np.float64)
     covered = costs[np.isfinite(costs)]
     return float(covered.mean()) if len(covered) else float("nan")
 
 
 def feature_distances(a: Numbers, b: Numbers, span: Numbers) -> Numbers:
-    """Distance per feature: |x - y| / range for numbers, 0 or 1 for categories (span 0); shapes [..., F].
+    """Return distances by feature, [..., F]: |x - y| / range for numbers, 0 or 1 for categories (span 0).
 
-    Who stands beyond the ends of a grid may be further than its range from a point of it: that counts as 1.
+    A value beyond the ends of a grid may be farther than the range from a point of it: such a distance is 1.
     """
     numeric = span > 0
     scaled = np.minimum(np.abs(a - b) / np.where(numeric, span, 1.0), 1.0)
@@ -38,19 +42,19 @@ def feature_distances(a: Numbers, b: Numbers, span: Numbers) -> Numbers:
 
 
 def proximity(state: Numbers, options: Numbers, span: Numbers) -> float:
-    """Prox: 1 minus the mean distance of the options [n, F] to the present state [F]."""
+    """Return Prox: 1 minus the mean distance of the options [n, F] to the present state [F]."""
     if not len(options):
         return float("nan")
     return float(1.0 - feature_distances(options, state, span).mean())
 
 
 def sparsity(state: Numbers, options: Numbers) -> float:
-    """Spars: 1 minus the mean share of changed features."""
+    """Return Spars: 1 minus the mean share of changed features."""
     return float(1.0 - (options != state).mean()) if len(options) else float("nan")
 
 
 def diversity(options: Numbers, span: Numbers) -> float:
-    """Div: mean distance over pairs of options; undefined for fewer than two."""
+    """Return Div: the mean distance over pairs of options; NaN for fewer than two."""
     if len(options) < 2:
         return float("nan")
     first, second = np.triu_indices(len(options), k=1)
@@ -58,10 +62,10 @@ def diversity(options: Numbers, span: Numbers) -> float:
 
 
 def validity(n_unique_valid: int, n_options: int) -> float:
-    """Val: unique valid options over options asked for; undefined where none were."""
+    """Return Val: distinct valid options over options asked for; NaN if none were."""
     return n_unique_valid / n_options if n_options else float("nan")
 
 
 def disparate_impact_ratio(group_1: float, group_0: float) -> float:
-    """DIR of a measure: group 1 over group 0; NaN where undefined (shown as a dash)."""
+    """Return the disparate impact ratio of a measure: group 1 over group 0; NaN where undefined (shown as a dash)."""
     return group_1 / group_0 if group_0 and np.isfinite(group_0) else float("nan")

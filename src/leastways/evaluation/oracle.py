@@ -1,4 +1,4 @@
-"""The yardstick for all methods: the exact least cost of a yes, for people whose costs are known."""
+"""The oracle: the exact least cost of an accepted state, for people whose costs are known."""
 
 from __future__ import annotations
 
@@ -35,28 +35,38 @@ _MEANINGS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class OracleResult:
-    """What the oracle found for one person.
+    """Result of `oracle` for one person.
 
     Attributes
     ----------
     person
         The person's label; None for a mapping, which has none.
     status
-        `exact`: `cost` is the least there is, and `state` has it. `none_exists`: the model accepts no state that this
-        person may reach. `bounded`: the limit on rows or on cost came first, or too many states broke a rule; whatever
-        is accepted costs at least `bound`. `already_positive`: nothing needs to change.
+        `exact`: `cost` is the least cost, and `state` has it. `none_exists`: the model accepts no state that is
+        permitted to this person. `bounded`: the limit on rows or on cost was reached first, or too many states broke a
+        rule; every accepted state costs at least `bound`. `already_positive`: nothing needs to change.
     cost
         The least cost, infinite if none is known.
     bound
-        Nothing that is accepted costs less; equal to `cost` where that is exact.
+        Lower bound on the cost of every accepted state; equal to `cost` where that is exact.
     state
         The cheapest accepted state, a raw value per feature, or None.
     changes
-        What differs from the present, with a text each, as in plans.
+        The changes from the present state, each with a text, as in plans.
     queries
-        Rows the model answered, the person's own included.
+        Rows that the model evaluated, the person's own included.
     calls
-        Calls in which they were asked.
+        Model calls for these rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import leastways as lw
+    >>> data = pd.DataFrame({"income": [10, 20, 30, 40]})
+    >>> found = lw.oracle(lambda rows: rows["income"] >= 30, lw.Schema.infer(data), {"income": 10},
+    ...                   lambda feature, before, after: abs(after - before) / 100)
+    >>> found.status, found.cost, found.state
+    ('exact', 0.2, {'income': 30})
     """
 
     person: Any
@@ -86,11 +96,11 @@ def oracle(
     max_cost: float = np.inf,
     max_queries: int = 1_000_000,
 ) -> OracleResult:
-    """Find the cheapest state that the model accepts, for one person whose costs are known: exactly, or a bound.
+    """Find the cheapest accepted state, or a lower bound on its cost, for one person whose costs are known.
 
-    States are asked about in order of cost, many to a call, so the first accepted one is the cheapest, whatever the
-    model is. Directions and rules of the schema hold; states that break one are skipped without asking. Where too many
-    have to be skipped (200,000, and 20 for each that breaks none), the search ends with the bound proven so far.
+    States are evaluated in order of cost, many in a call, so the first accepted one is the cheapest, whatever the model
+    is. Directions and rules of the schema hold; states that break one are skipped without a query. If too many have to
+    be skipped (200,000, plus 20 for each state that breaks none), the search ends with the bound proven so far.
 
     Parameters
     ----------
@@ -101,25 +111,26 @@ def oracle(
     person
         A DataFrame with one row, a row of one (a Series), or a mapping from feature to value.
     cost
-        What changes cost this person. What `simulate_people` returns: the hidden function of the person with this
-        label. A mapping from feature to ``{value: cost}`` (or to a DataFrame, as in `Preferences.costs`): values and
-        features left out cannot be changed. Or a function ``(feature, before, after) -> cost`` of raw values. Costs are
-        0 or more, or infinite; staying costs nothing; changes of several features add up.
+        What changes cost this person, in one of three forms. What `simulate_people` returns: the hidden function of the
+        person with this label. A mapping from feature to ``{value: cost}`` (or to a DataFrame, as in
+        `Preferences.costs`): other values cannot be chosen, and other features not be changed. A function
+        ``(feature, before, after) -> cost`` of raw values. Costs are 0 or more, or infinite; an unchanged feature costs
+        nothing; costs of several changes add up.
     target
-        The label that is a yes.
+        The label that is accepted.
     threshold
         A state is accepted if its probability of `target` is at least this.
     max_cost
-        Look no further than this: if nothing up to it is accepted, the status is `bounded`.
+        Largest cost to look at: if no state up to it is accepted, the status is `bounded`.
     max_queries
-        Rows that may be sent to the model, at most.
+        Largest number of rows that the model evaluates.
     """
     _check_limits(schema, max_cost, max_queries)
     label, frame = _one_row(schema, person)
     encoded = schema.encode(frame)
     if isinstance(cost, SimulatedPeople):
-        place = _place(cost, schema, label, frame)
-        samples = cost.samples.part(slice(place, place + 1))
+        p = _position(cost, schema, label, frame)
+        samples = cost.samples.part(slice(p, p + 1))
         what = searches_of(samples)
     else:
         table, space = stated_costs(schema, encoded, frame, cost)
@@ -165,10 +176,10 @@ def oracle_people(
     max_queries: int = 1_000_000,
     progress: bool | Callable[[float], None] = False,
 ) -> pd.DataFrame:
-    """Run the oracle on simulated people, all together: a row each with status, cost, bound and queries.
+    """Return a table of the oracle's status, cost, bound and queries for all simulated people together.
 
-    The best any method could reach is then ``fraction_satisfied(table["cost"])``; `max_cost=1` is enough for FS@1.
-    A person on whose rows the model fails has the status `model_failed`, and the bound that was proven before.
+    The largest FS@k that any method could reach is ``fraction_satisfied(table["cost"])``; `max_cost=1` suffices for
+    FS@1. A person on whose rows the model fails has the status `model_failed`, and the bound that was proven before.
 
     Parameters
     ----------
@@ -181,7 +192,16 @@ def oracle_people(
     max_queries
         Rows per person, at most.
     progress
-        True for a progress bar, or a function that is called with the share done, from 0 to 1.
+        True for a progress bar, or a function that is called with the fraction done, from 0 to 1.
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> credit = lw.datasets.load_credit()
+    >>> people = credit.people[credit.model(credit.people) < 0.5].head(4)
+    >>> truth = lw.simulate_people(people, credit.schema(), credit.train)
+    >>> lw.evaluation.oracle_people(credit.model, truth, max_cost=1, max_queries=2000).columns.tolist()
+    ['status', 'cost', 'bound', 'queries']
     """
     if not isinstance(truth, SimulatedPeople):
         raise SettingError(f"truth must be what simulate_people returns, not {type(truth).__name__}.")
@@ -217,7 +237,7 @@ def oracle_people(
 
 
 def _status(found: Cheapest) -> NDArray[Any]:
-    """Say what was found, for one search per person."""
+    """Return each person's status, for one search per person."""
     out = np.where(np.isinf(found.bound), "none_exists", np.where(found.exact, "exact", "bounded")).astype(object)
     out[list(found.failures)] = "model_failed"
     return out
@@ -251,8 +271,8 @@ def _one_row(schema: Schema, person: object) -> tuple[Any, pd.DataFrame]:
     return label, check_columns(row.infer_objects(), schema.features, schema.target)
 
 
-def _place(truth: SimulatedPeople, schema: Schema, label: Any, person: pd.DataFrame) -> int:
-    """Find the person among the simulated ones, and make sure that it is the same state."""
+def _position(truth: SimulatedPeople, schema: Schema, label: Any, person: pd.DataFrame) -> int:
+    """Return the person's position among the simulated ones; raise unless the state is the same."""
     if truth.schema != schema:
         raise DataError("the simulated people have a different schema; use the same one for both.")
     if label is None or label not in truth.index:

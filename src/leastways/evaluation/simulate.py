@@ -1,4 +1,4 @@
-"""Simulated people: hidden true cost functions, to judge plans by. A method never sees them."""
+"""Simulated people: hidden cost functions to evaluate plans by. No search method sees them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,30 @@ from leastways.schema.validation import check_columns
 
 @dataclass(frozen=True)
 class SimulatedPeople:
-    """People with one hidden cost function each."""
+    """People with one hidden cost function each, made by `simulate_people`.
+
+    Attributes
+    ----------
+    schema
+        The schema of their rows.
+    people
+        Their present states, encoded.
+    samples
+        Their cost functions, one each.
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> credit = lw.datasets.load_credit()
+    >>> truth = lw.simulate_people(credit.people.head(3), credit.schema(), credit.train)
+    >>> truth.index.tolist() == credit.people.index[:3].tolist()
+    True
+    """
 
     schema: Schema
     people: Encoded
     samples: CostSamples
-    told: tuple[Preferences | None, ...] = field(default=(), kw_only=True)  # given instead of drawn; empty: nothing
+    given: tuple[Preferences | None, ...] = field(default=(), kw_only=True)  # parts not drawn; empty: all are drawn
 
     @property
     def index(self) -> pd.Index[Any]:
@@ -40,40 +58,39 @@ class SimulatedPeople:
 
     @cached_property
     def preferences(self) -> dict[Any, Preferences]:
-        """The hidden editable features, scores and mixing weight of each person, as that person would state them.
+        """Each person's hidden function in the form of preferences: editable features, scores and mixing weight.
 
-        What was given instead of drawn is part of it: ranges and cost tables too. People who can change nothing are
-        left out: they have nothing to state.
+        Given parts are included, ranges and cost tables too. People who can change nothing are left out.
         """
         t, names = self.samples.tables, np.array(self.schema.names)
         out = {}
-        for p, (label, said) in enumerate(zip(self.index, self.told or [None] * len(self.index), strict=True)):
+        for p, (label, given) in enumerate(zip(self.index, self.given or [None] * len(self.index), strict=True)):
             scores = t.draws.scores[p, :, 0]
             drawn = names[~np.isnan(scores)].tolist()
             if drawn:
                 pairs = zip(drawn, scores[~np.isnan(scores)].tolist(), strict=True)
                 whole = Preferences(editable=drawn, scores=dict(pairs), alpha=float(t.draws.alpha[p, 0]))
-                out[label] = whole if said is None else self._merged(whole, said)
+                out[label] = whole if given is None else self._merged(whole, given)
         return out
 
-    def _merged(self, drawn: Preferences, said: Preferences) -> Preferences:
-        """Return the whole of a function: what was said, and what was drawn where nothing was.
+    def _merged(self, drawn: Preferences, given: Preferences) -> Preferences:
+        """Return a whole function: the given parts, and drawn ones in place of the rest.
 
-        A feature with a cost table is open to change whether it was drawn or not.
+        A feature with a cost table can be changed whether it was drawn or not.
         """
-        open_to = {*(drawn.editable or ()), *said.costs}
-        editable = said.editable_features or [name for name in self.schema.names if name in open_to]
-        scores = drawn.scores if said.scores is None else dict(said.scores)
-        return replace(drawn, editable=editable, scores=scores, ranges=dict(said.ranges), costs=dict(said.costs))
+        changeable = {*(drawn.editable or ()), *given.costs}
+        editable = given.editable_features or [name for name in self.schema.names if name in changeable]
+        scores = drawn.scores if given.scores is None else dict(given.scores)
+        return replace(drawn, editable=editable, scores=scores, ranges=dict(given.ranges), costs=dict(given.costs))
 
     def option_costs(self, plans: RecoursePlans) -> NDArray[np.float64]:
-        """Return what each row of `plans.options` truly costs its person; infinite if they cannot do it."""
-        rows = self.places(plans.options["person"])
+        """Return the hidden cost of each row of `plans.options` to its person; infinite if they cannot change so."""
+        rows = self.positions(plans.options["person"])
         codes = self.schema.encode_options(plans.options, self.people, rows)
         out = np.empty((len(rows), 1))
-        known = (codes >= 0).all(axis=1)  # a value outside the grid has no cost: it cannot be reached
+        known = (codes >= 0).all(axis=1)  # a value outside the grid has no cost
         charged_many(
-            self.samples.part(slice(None)).tables,  # two threads may judge by the same people
+            self.samples.part(slice(None)).tables,  # two threads may evaluate with the same people
             rows[known].astype(np.int64),
             codes[known],
             inner := np.empty((known.sum(), 1)),
@@ -82,34 +99,34 @@ class SimulatedPeople:
         return out[:, 0]
 
     def min_costs(self, plans: RecoursePlans) -> NDArray[np.float64]:
-        """Return MinCost of each person of the plans, infinite where nothing serves them."""
+        """Return the cost of each person's cheapest option, infinite without one."""
         costs = self.option_costs(plans)
         out = np.full(len(plans), np.inf)
         np.minimum.at(out, plans.summary.index.get_indexer(pd.Index(plans.options["person"])), costs)
         return out
 
-    def places(self, labels: Any) -> NDArray[np.intp]:
-        """Return where these people stand, and raise if one is unknown."""
+    def positions(self, labels: Any) -> NDArray[np.intp]:
+        """Return the positions of these people; raise if one is unknown."""
         labels = pd.Index(labels)
-        places = self.index.get_indexer(labels)
-        if (places < 0).any():
-            raise DataError(f"the simulated people lack {listed(labels[places < 0].tolist())}, who are in the plans.")
-        return places
+        rows = self.index.get_indexer(labels)
+        if (rows < 0).any():
+            raise DataError(f"the simulated people lack {listed(labels[rows < 0].tolist())}, who are in the plans.")
+        return rows
 
     def check_states(self, people: pd.DataFrame) -> None:
-        """Raise where one of these people is unknown, or is in another state here: it has other costs then.
+        """Raise if one of these people is unknown, or has another state here, which has other costs.
 
         Missing values are equal, however they are written.
         """
-        places = self.places(people.index)
+        rows = self.positions(people.index)
         known = self.schema.decode(self.people)
-        here, there = as_numbers(self.schema, people), as_numbers(self.schema, known)[places]
+        here, there = as_numbers(self.schema, people), as_numbers(self.schema, known)[rows]
         differ = (here != there) & ~(np.isnan(here) & np.isnan(there))
         if not differ.any():
             return
         row, column = np.argwhere(differ)[0]
         label, name = plain(people.index[row]), self.schema.names[column]
-        one, two = (value_or_none(frame[name].iloc[place]) for frame, place in ((people, row), (known, places[row])))
+        one, two = (value_or_none(frame[name].iloc[p]) for frame, p in ((people, row), (known, rows[row])))
         raise DataError(f"the simulated person {label!r} is in another state: {name!r} is {two!r} there, {one!r} here.")
 
 
@@ -122,7 +139,7 @@ def simulate_people(
     preferences: Preferences | Mapping[Any, Preferences] | None = None,
     random_state: int = 0,
 ) -> SimulatedPeople:
-    """Draw a hidden cost function for each person.
+    """Draw a hidden cost function for each person, to evaluate plans by.
 
     Parameters
     ----------
@@ -135,9 +152,18 @@ def simulate_people(
     costs
         The distribution of hidden functions: "mix", "linear", "percentile" or a `CostDistribution`.
     preferences
-        Parts of the hidden functions that are to be given instead of drawn.
+        Parts of the hidden functions to use instead of drawn ones.
     random_state
-        Seed. A person's function depends on it and on their label alone, and never coincides with what a search draws.
+        Seed. A person's function depends on it and on their label alone, and is independent of the functions that a
+        search draws.
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> credit = lw.datasets.load_credit()
+    >>> truth = lw.simulate_people(credit.people.head(3), credit.schema(), credit.train, random_state=1)
+    >>> sorted(truth.preferences) == sorted(credit.people.index[:3])
+    True
     """
     if not isinstance(schema, Schema):
         raise SettingError(f"schema must be a leastways Schema, not {type(schema).__name__}.")
@@ -147,16 +173,16 @@ def simulate_people(
     model = CostModel.fit(schema, CostDistribution.of(costs), frame)
     keys = stream(keys_of_labels(encoded.index.tolist(), check_seed(random_state)), "hidden truth")
     given = by_place(encoded.index, preferences)
-    for said in {id(s): s for s in given.values()}.values():
-        said.check(schema)
-    for place, said in given.items():
-        said.check_person(schema, {name: people[name].iloc[place] for name in said.costs})
-    told = tuple(given.get(place) for place in range(len(people)))
-    return SimulatedPeople(schema, encoded, model.sample(encoded, keys, 1, told), told=told)
+    for part in {id(part): part for part in given.values()}.values():
+        part.check(schema)
+    for p, part in given.items():
+        part.check_person(schema, {name: people[name].iloc[p] for name in part.costs})
+    parts = tuple(given.get(p) for p in range(len(people)))
+    return SimulatedPeople(schema, encoded, model.sample(encoded, keys, 1, parts), given=parts)
 
 
 def as_numbers(schema: Schema, frame: pd.DataFrame) -> NDArray[np.float64]:
-    """Return states as numbers, [rows, F]: numbers as they are, places for categories (-1: unknown)."""
+    """Return states as numbers, [rows, F]: numbers as they are, categories as their position (-1: unknown)."""
     columns = []
     for feature in schema.features:
         column = frame[feature.name]
