@@ -1,1 +1,1 @@
-"""Whole populations: people a second, what more workers bring, memory, and where the time goes."""
+"""Many people: people per second, the effect of more workers, memory, and where the time goes."""

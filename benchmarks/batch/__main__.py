@@ -1,9 +1,9 @@
-"""People a second, memory and overhead of whole populations; each row in a fresh process, and saved at once.
+"""Measure speed, memory and overhead of runs over many people; each row in a fresh process, and saved at once.
 
-python -m benchmarks.population [--people 2000 20000] [--whole 1000000] [--budget 500] [--costs 100]
-python -m benchmarks.population --render       docs/scale.md again, from the file
+python -m benchmarks.batch [--people 2000 20000] [--whole 1000000] [--budget 500] [--costs 100]
+python -m benchmarks.batch --render       write docs/scale.md again from the file
 
-Rows that are in the file with the same settings are kept: a run that was cut short goes on. --again measures them anew.
+Rows that are in the file with the same settings are kept: an interrupted run continues. --again measures them again.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import argparse
 import sys
 from pathlib import Path
 
+from benchmarks.batch.page import markdown, put_into_page
+from benchmarks.batch.world import BUDGET, COSTS
 from benchmarks.engine import probe as engine_probe
 from benchmarks.engine.runner import make
 from benchmarks.engine.store import Store, read
 from benchmarks.engine.task import Result, Task
-from benchmarks.population.page import markdown, put_into_page
-from benchmarks.population.world import BUDGET, COSTS
 
-PART = "population"
+PART = "batch"
 
 
 def main(arguments: list[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     if not args.render:
-        store = Store(args.out, "population")
+        store = Store(args.out, PART)
         for task in tasks(args):
             if not args.again and store.has(PART, task.key, task.settings):
                 _say(f"{task.key}: kept")
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def tasks(args: argparse.Namespace) -> list[Task]:
-    """For each size: one process, then files with one and two workers, then Dask; then the large run."""
+    """Return the rows to measure: for each size one process, files with 1 and 2 workers, and Dask; then the large run."""
     out = []
     for n in args.people:
         out += [_task(args, what, n, w) for what, w in (("plain", 1), ("files", 1), ("files", 2), ("dask", 2))]
@@ -57,7 +57,7 @@ def _task(args: argparse.Namespace, what: str, people: int, workers: int) -> Tas
 
     def run() -> Result:
         engine_probe.LIMIT = args.limit
-        return engine_probe.python("-m", "benchmarks.population.probe", what, str(args.work.resolve()), *numbers)
+        return engine_probe.python("-m", "benchmarks.batch.probe", what, str(args.work.resolve()), *numbers)
 
     return Task(f"{what} {people} people {workers} workers B {args.budget} M {args.costs}", settings, run)
 
@@ -68,7 +68,7 @@ def _say(line: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.population",
+        prog="python -m benchmarks.batch",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -77,8 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--costs", type=int, default=COSTS)
     parser.add_argument("--limit", type=int, default=24 * 3600, help="seconds that one row may take")
-    parser.add_argument("--work", type=Path, default=Path("build/population"), help="where people and runs lie")
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/population.json"))
+    parser.add_argument("--work", type=Path, default=Path("build/batch"), help="folder for people and runs")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/batch.json"))
     parser.add_argument("--again", action="store_true", help="measure what is in the file again")
     parser.add_argument("--page", action="store_true", help="put the tables into docs/scale.md")
     parser.add_argument("--render", action="store_true", help="measure nothing, only show the file again")

@@ -1,4 +1,4 @@
-"""What was measured, as tables; they go into docs/scale.md between two marks."""
+"""Write the measured figures as tables, into docs/scale.md between two marks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from benchmarks.engine.tables import verdict
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
-BEGIN, END = "<!-- figures of benchmarks.population -->", "<!-- end of figures -->"
+BEGIN, END = "<!-- figures of benchmarks.batch -->", "<!-- end of figures -->"
 _MEMORY_MORE = 200  # MiB that many more people may add
 
 
 def markdown(content: dict[str, Any]) -> str:
-    """Return all tables that the file has rows for."""
-    rows = {key: row for key, row in content["parts"].get("population", {}).items() if row["status"] == "ok"}
-    failed = {key: row for key, row in content["parts"].get("population", {}).items() if row["status"] == "failed"}
+    """Return all tables for which there are rows."""
+    rows = {key: row for key, row in content["parts"].get("batch", {}).items() if row["status"] == "ok"}
+    failed = {key: row for key, row in content["parts"].get("batch", {}).items() if row["status"] == "failed"}
     machine = content["machine"]
     busy = [row["load"] for row in rows.values()]
     lines = [
-        f"Made by `python -m benchmarks.population` on {machine['processor']}, {machine['cores']} cores, Python "
+        f"Made by `python -m benchmarks.batch` on {machine['processor']}, {machine['cores']} cores, Python "
         f"{machine['python']}; load average before each row from {min(busy, default=0):.1f} to "
         f"{max(busy, default=0):.1f} (above 1, the machine was doing other work, and speeds are lower than they could "
         "be)."
@@ -41,7 +41,7 @@ def _of(rows: dict[str, Any], what: str, workers: int | None = None) -> list[tup
 
 
 def _speed(rows: dict[str, Any]) -> Iterable[str]:
-    """People a second, against one process, for each number of people that was measured both ways."""
+    """Yield the table of people per second, compared with one process."""
     lines = []
     for setting, base in _of(rows, "plain"):
         n = setting["people"]
@@ -69,7 +69,7 @@ def _speed(rows: dict[str, Any]) -> Iterable[str]:
 
 
 def _sizes(rows: dict[str, Any]) -> Iterable[str]:
-    """Runs by their number of people: time, memory, bytes, queries."""
+    """Yield the table of runs by number of people: time, memory, bytes, queries."""
     found = sorted(((s, r) for s, r in _of(rows, "files")), key=lambda pair: (pair[0]["workers"], pair[0]["people"]))
     if not found:
         return []
@@ -99,7 +99,7 @@ def _sizes(rows: dict[str, Any]) -> Iterable[str]:
 
 
 def _per_person(setting: dict[str, Any], result: dict[str, Any]) -> dict[str, float]:
-    """What one person takes: core-milliseconds of a worker (while it may work) and of the driver, rows, bytes."""
+    """Return the cost of one person: core-milliseconds of a worker and of the driver, queries, bytes."""
     n = setting["people"]
     return {
         "worker": 1000 * setting["workers"] / result["people_per_second_started"],
@@ -111,7 +111,7 @@ def _per_person(setting: dict[str, Any], result: dict[str, Any]) -> dict[str, fl
 
 
 def _growth(rows: dict[str, Any]) -> Iterable[str]:
-    """The model of cost: what the smallest run says of the largest, and the largest of a billion people."""
+    """Yield predictions: of the largest run by the smallest, and of up to a billion people by the largest."""
     found = sorted(_of(rows, "files", workers=2), key=lambda pair: int(pair[0]["people"]))
     if len(found) < 2:
         return []
@@ -151,7 +151,7 @@ def _growth(rows: dict[str, Any]) -> Iterable[str]:
 
 
 def put_into_page(text: str, page: Path = PAGE) -> None:
-    """Replace what stands between the marks."""
+    """Replace the text between the marks."""
     content = page.read_text(encoding="utf-8")
     before, rest = content.split(BEGIN)
     _, after = rest.split(END)

@@ -1,9 +1,9 @@
-"""One run in a fresh process.
+"""Measure one run in a fresh process.
 
-python -m benchmarks.population.probe plain|files|dask FOLDER PEOPLE WORKERS BUDGET COSTS
+python -m benchmarks.batch.probe plain|files|dask FOLDER PEOPLE WORKERS BUDGET COSTS
 
-Prints one line of JSON. `plain` is `Recourse.recommend` in one process and on one core, which the others are held
-against.
+Prints one line of JSON. `plain` is `Recourse.recommend` in one process and on one core, to which the others are
+compared.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from benchmarks.batch.world import first_people, fitted, people_file
 from benchmarks.engine.probe import peak_mib
-from benchmarks.population.world import first_people, fitted, people_file
 
 _EVERY = 0.2  # seconds between looks at the memory of the workers
 
@@ -42,17 +42,17 @@ def plain(folder: Path, people: int, _: int, budget: int, n_costs: int) -> dict[
 def files(
     folder: Path, people: int, workers: int, budget: int, n_costs: int, cluster: str | None = None
 ) -> dict[str, Any]:
-    """Run from file to folder; the time of starting workers is told apart, and so is what was not search or model."""
+    """Time a run from file to folder, with the start of workers and the time outside the search apart."""
     from leastways.batch import recommend_files
 
     rec = fitted(budget, n_costs)
     source = people_file(folder, people, rec.model)
     out = Path(tempfile.mkdtemp(dir=folder)) / "out"
-    crew: dict[str, Any] = {"workers": workers} if cluster is None else {"cluster": cluster}
+    executor: dict[str, Any] = {"workers": workers} if cluster is None else {"cluster": cluster}
     try:
         with _watched() as most:
             began, used = time.perf_counter(), time.process_time()
-            result = recommend_files(rec, source, out, **crew)
+            result = recommend_files(rec, source, out, **executor)
             seconds, driving = time.perf_counter() - began, time.process_time() - used
         lines = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
         chunks = [line for line in lines if line["event"] == "chunk"]
@@ -79,7 +79,7 @@ def files(
 
 
 def dask(folder: Path, people: int, workers: int, budget: int, n_costs: int) -> dict[str, Any]:
-    """The same on a Dask scheduler and workers of one thread each, on this machine."""
+    """Time the same on a Dask scheduler and workers of one thread each, on this machine."""
     distributed: Any = import_module("distributed")
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": os.environ | one}
@@ -107,7 +107,7 @@ def _moment(line: dict[str, Any]) -> float:
 
 @contextmanager
 def _watched() -> Iterator[list[float]]:
-    """Watch the memory of this process and all that it starts; gives the most they held together, MiB."""
+    """Yield a list with the peak memory, in MiB, of this process and all that it starts."""
     most, done = [0.0], threading.Event()
 
     def look() -> None:
@@ -135,7 +135,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _resident(pid: int) -> int:
-    """KiB that a process holds now."""
+    """Return the memory of a process now, in KiB."""
     try:
         text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""The embedded data at any size: a model, and a file of people whom it refuses."""
+"""Make a model on the embedded data, and a file of any number of people whom it refuses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = 50_000  # applicants drawn at a time
 
 
 def fitted(budget: int = BUDGET, n_costs: int = COSTS) -> lw.Recourse:
-    """A logistic regression on the embedded loan data, and the search that is measured."""
+    """Return the search that is measured, with a logistic regression on the embedded loan data."""
     credit = lw.datasets.load_credit()
     text = [name for name in credit.X if credit.X[name].dtype.kind not in "iuf"]
     numbers = [name for name in credit.X if name not in text]
@@ -33,7 +33,7 @@ def fitted(budget: int = BUDGET, n_costs: int = COSTS) -> lw.Recourse:
 
 
 def people_file(folder: Path, n: int, model: Any) -> Path:
-    """Write `n` refused people as Parquet, drawn a block at a time; a file that is there is used again."""
+    """Write `n` refused people as Parquet, drawn a block at a time; an existing file is used again."""
     path = folder / f"people-{n}.parquet"
     if path.is_file():
         return path
@@ -54,6 +54,6 @@ def people_file(folder: Path, n: int, model: Any) -> Path:
 
 
 def first_people(path: Path, n: int) -> pd.DataFrame:
-    """Read some people."""
+    """Return the first `n` people of a file."""
     frame: pd.DataFrame = next(pq.ParquetFile(path).iter_batches(n)).to_pandas()
     return frame

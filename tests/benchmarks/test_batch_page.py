@@ -1,4 +1,4 @@
-"""The page of the population benchmark: made of rows alone, and put between its marks."""
+"""The page of the batch benchmark: made from rows alone, and put between its marks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from benchmarks.population.__main__ import _parser, tasks
-from benchmarks.population.page import BEGIN, END, PAGE, markdown, put_into_page
+from benchmarks.batch.__main__ import _parser, tasks
+from benchmarks.batch.page import BEGIN, END, PAGE, markdown, put_into_page
 
 RUN = {
     "starting": 3.0,
@@ -31,7 +31,7 @@ def row(what: str, people: int, workers: int, speed: float, peak: float = 300.0)
 
 def content(*rows: dict[str, Any]) -> dict[str, Any]:
     machine = {"processor": "a processor", "cores": 2, "python": "3.11"}
-    return {"machine": machine, "parts": {"population": {str(place): r for place, r in enumerate(rows)}}}
+    return {"machine": machine, "parts": {"batch": {str(place): r for place, r in enumerate(rows)}}}
 
 
 def test_verdicts_follow_the_figures() -> None:
