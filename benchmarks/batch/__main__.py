@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def tasks(args: argparse.Namespace) -> list[Task]:
-    """Return the rows to measure: for each size one process, files with 1 and 2 workers, and Dask; then the large run."""
+    """Return the rows to measure: per size one process, files with 1 and 2 workers, and Dask; then the large run."""
     out = []
     for n in args.people:
         out += [_task(args, what, n, w) for what, w in (("plain", 1), ("files", 1), ("files", 2), ("dask", 2))]
