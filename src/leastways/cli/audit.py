@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,14 +43,16 @@ def audit(
     ],
     data: Annotated[
         Path | None,
-        typer.Option(help="The training table: judge options by hidden cost functions, drawn with its percentiles."),
+        typer.Option(help="The training table: evaluate options by simulated costs, drawn with its percentiles."),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="With --data: the plans' model, to tell its part in a gap from the search's. Takes longer."),
+        typer.Option(
+            help="With --data: the plans' model, to separate its part in a gap from the search's. Takes longer."
+        ),
     ] = None,
     groups: Annotated[
-        Path | None, typer.Option(help="Attributes that the model does not see, a row per person: .csv or .parquet.")
+        Path | None, typer.Option(help="Attributes that the model does not use, a row per person: .csv or .parquet.")
     ] = None,
     index: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of --groups with the people's labels.")
@@ -58,25 +61,23 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="COLUMN=GROUP",
-            help="The group to compare with; the one with most refused people if left out. Repeat it.",
+            help="The group to compare with; the one with the most refused people if left out. Repeat it.",
         ),
     ] = None,
     k: Annotated[float, typer.Option(help="FS@k counts options that cost less than this.")] = 1.0,
-    seeds: Annotated[int, typer.Option(min=1, help="With --data: hidden cost functions per person.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="With --data: simulated cost functions per person.")] = 3,
     distribution: Annotated[
-        str, typer.Option(help="With --data: which costs people have: mix, linear or percentile.")
+        str, typer.Option(help="With --data: the distribution of simulated costs: mix, linear or percentile.")
     ] = "mix",
     oracle_rows: Annotated[
         int,
-        typer.Option(
-            min=1, help="With --model: rows per person and cost function that the model is asked about, at most."
-        ),
+        typer.Option(min=1, help="With --model: rows per person and cost function that the model evaluates, at most."),
     ] = 20_000,
     min_group: Annotated[int, typer.Option(min=1, help="Figures of fewer people are not tested.")] = 30,
     bootstraps: Annotated[int, typer.Option(min=1, help="Resamples of people, for the intervals.")] = 2000,
     permutations: Annotated[int, typer.Option(min=1, help="Shufflings of group labels, for the p-values.")] = 2000,
     sample: Annotated[
-        int, typer.Option(min=1, help="From a folder, compare at most this many people, drawn at random.")
+        int, typer.Option(min=1, help="From a run folder, compare at most this many people, drawn at random.")
     ] = SAMPLE,
     title: Annotated[str, typer.Option(help="The heading of the report.")] = "Is recourse fair?",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same audit.")] = 0,
@@ -86,7 +87,7 @@ def audit(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare what groups of refused people are offered, and write a report.
+    """Compare the options of groups of refused people, and write a report.
 
     Writes report.html (one page that needs nothing else), audit.json (all
     figures) and the figures as .svg and .png. Two or more columns are also
@@ -110,7 +111,7 @@ def audit(
         if model is not None and data is None:
             from leastways.errors import SettingError
 
-            raise SettingError("--model needs --data: the best options are found for hidden cost functions.")
+            raise SettingError("--model needs --data: the best options are found for simulated cost functions.")
         plans, total = read_sample(file, sample, seed, by_label=groups is not None)
         table = None if groups is None else _groups(groups, index, plans)
         truths = [] if data is None else _truths(plans, data, distribution, seeds, seed)
@@ -135,7 +136,7 @@ def audit(
 
 
 def _check_out(folder: Path, force: bool) -> None:
-    """Raise now, before any work, where a report cannot be written or would replace something."""
+    """Raise, before any work, where a report cannot be written or would replace something."""
     from leastways.errors import SettingError
     from leastways.io import check_folder
 
@@ -144,11 +145,11 @@ def _check_out(folder: Path, force: bool) -> None:
         raise SettingError(f"the folder {str(folder)!r} is not empty; --force replaces a report that is there.")
 
 
-def _references(said: Any) -> dict[str, str]:
+def _references(texts: Sequence[str]) -> dict[str, str]:
     from leastways._messages import listed
     from leastways.errors import SettingError
 
-    pairs = [text.partition("=") for text in said]
+    pairs = [text.partition("=") for text in texts]
     for column, equals, group in pairs:
         if not equals or not column or not group:
             raise SettingError(f"--reference {column + equals + group!r}: write COLUMN=GROUP, such as sex=male.")
@@ -159,27 +160,27 @@ def _references(said: Any) -> dict[str, str]:
 
 
 def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame:
-    """Read attributes kept apart from the plans; people are found by the text of their label."""
+    """Read attributes that are not in the plans; people are found by the text of their label."""
     from leastways._messages import listed, plain
     from leastways.errors import DataError
     from leastways.io import read_table
 
     table = read_table(path, None, index)
     texts = [str(plain(label)) for label in table.index]
-    places = {text: place for place, text in enumerate(texts)}
-    if len(places) < len(texts):
+    positions = {text: position for position, text in enumerate(texts)}
+    if len(positions) < len(texts):
         twice = sorted(text for text, n in Counter(texts).items() if n > 1)
         raise DataError(f"{str(path)!r} has people twice or more: {listed(twice)}.")
     wanted = [str(plain(label)) for label in plans.summary.index]
-    missing = [text for text in wanted if text not in places]
+    missing = [text for text in wanted if text not in positions]
     if missing:
         hint = "" if index else " Name the column with their labels: --index."
         raise DataError(f"{str(path)!r} lacks {listed(missing)}, who are in the plans.{hint}")
-    return table.iloc[[places[text] for text in wanted]].set_axis(plans.summary.index, axis=0)
+    return table.iloc[[positions[text] for text in wanted]].set_axis(plans.summary.index, axis=0)
 
 
 def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, seed: int) -> list[SimulatedPeople]:
-    """Draw hidden cost functions for the refused people."""
+    """Simulate cost functions of the refused people, one set per seed."""
     from leastways.evaluation import simulate_people
     from leastways.plans import NOT_SEARCHED
     from leastways.schema import read_training
@@ -189,8 +190,8 @@ def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, see
     if refused.empty:
         return []
     return [
-        simulate_people(refused, plans.schema, train, costs=distribution, random_state=seed + place)
-        for place in range(seeds)
+        simulate_people(refused, plans.schema, train, costs=distribution, random_state=seed + repeat)
+        for repeat in range(seeds)
     ]
 
 
@@ -198,7 +199,7 @@ def _truths(plans: RecoursePlans, data: Path, distribution: str, seeds: int, see
 def _oracles(
     plans: RecoursePlans, truths: list[SimulatedPeople], name: str, trust: bool, rows: int
 ) -> list[pd.DataFrame]:
-    """Find the least cost of a yes under each hidden cost function, with the plans' own target and threshold."""
+    """Find the least possible cost under each simulated cost function, with the plans' target and threshold."""
     from leastways.evaluation import oracle_people
     from leastways.models import load_model
 
@@ -206,10 +207,10 @@ def _oracles(
     known = {key: plans.settings[key] for key in ("target", "threshold") if key in plans.settings}
     tables = []
     with progress_bar("finding the best possible options") as progress:
-        for place, truth in enumerate(truths):
+        for done, truth in enumerate(truths):
 
-            def report(share: float, place: int = place) -> None:
-                progress((place + share) / len(truths))
+            def report(share: float, done: int = done) -> None:
+                progress((done + share) / len(truths))
 
             tables.append(oracle_people(model, truth, **known, max_queries=rows, progress=report))
     return tables
@@ -248,7 +249,7 @@ def _show(result: Audit, files: list[Path], as_json: bool) -> None:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as JSON can hold them: None for what is undefined or infinite."""
+    """Return rows for JSON: None for undefined and infinite values."""
     import math
 
     rows = table.reset_index().to_dict("records")

@@ -1,4 +1,7 @@
-"""What a person wants, from the words of a command line: the label that is a yes, and preferences."""
+"""Parse what people want from the texts of a command line: the wanted label, and preferences.
+
+Only the syntax is checked here; whether preferences fit the schema is checked by `Preferences.check`.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from leastways.schema import Feature, Schema
 
 
 def target_label(text: str, model: object, train: pd.DataFrame, target: str | None) -> Any:
-    """Return the label that a text means: '1' is 1 where labels are numbers, 'yes' is 'yes'.
+    """Return the label that a text names: '1' is 1 where labels are numbers, 'yes' is 'yes'.
 
-    The model's own classes decide, else the labels of the training table, else how the text looks. An ONNX model whose
-    classes are not known has column numbers.
+    The model's own classes decide, else the labels of the training table, else the form of the text. The labels of an ONNX
+    model whose classes are not known are column numbers.
     """
     known = _known_labels(model, train, target)
     for label in known:
@@ -65,58 +68,58 @@ def parse_preferences(
     alpha: float | None,
     ranges: Sequence[str],
 ) -> Preferences | None:
-    """Build and check what all these people are to have in common, or return None where nothing was said."""
+    """Return the checked preferences of all these people, None where no option gives any."""
     if not editable and not locked and not scores and alpha is None and not ranges:
         return None
     for option, names in (("--editable", editable), ("--lock", locked)):
         for text in names:
-            _check_one(option, text, schema)
-    said = Preferences(
+            _check_single(option, text, schema)
+    preferences = Preferences(
         editable=list(editable) or None,
-        scores=_each_once("--score", [_score(text, schema) for text in scores]) or None,
+        scores=_unique("--score", [_score(text, schema) for text in scores]) or None,
         alpha=alpha,
-        ranges=_each_once("--range", [_range(text, schema) for text in ranges]),
+        ranges=_unique("--range", [_range(text, schema) for text in ranges]),
         locked=tuple(locked),
     )
-    said.check(schema)
-    return said
+    preferences.check(schema)
+    return preferences
 
 
-def _check_one(option: str, text: str, schema: Schema) -> None:
-    """Raise where several features stand in one word: their names may hold commas, so nothing is split."""
+def _check_single(option: str, text: str, schema: Schema) -> None:
+    """Raise where one text names several features. It is not split, as names may hold commas."""
     parts = [part.strip() for part in text.split(",")]
     if text not in schema.by_name and len(parts) > 1 and all(part in schema.by_name for part in parts):
         repeated = " ".join(f"{option} {shlex.quote(part)}" for part in parts)
         raise PreferenceError(f"{option} {text!r}: name one feature each time, and repeat the option: {repeated}.")
 
 
-def _each_once(option: str, said: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return what was said of each feature; of two ranges or shares nobody knows which is meant."""
-    for name, times in Counter(name for name, _ in said).items():
+def _unique(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs of feature and value as a dictionary; raise where a feature is named twice."""
+    for name, times in Counter(name for name, _ in pairs).items():
         if times > 1:
-            raise PreferenceError(f"{option} names {name!r} {times} times; say it once.")
-    return dict(said)
+            raise PreferenceError(f"{option} names {name!r} {times} times; name it once.")
+    return dict(pairs)
 
 
 def _score(text: str, schema: Schema) -> tuple[str, float]:
-    name, said = _split(text, schema, "--score")
-    value = number_of(said)
+    name, value_text = _split(text, schema, "--score")
+    value = number_of(value_text)
     if value is None:
-        raise PreferenceError(f"--score {text!r}: {said!r} is not a number.")
+        raise PreferenceError(f"--score {text!r}: {value_text!r} is not a number.")
     return name, float(value)
 
 
 def _range(text: str, schema: Schema) -> tuple[str, Any]:
-    """Read `hours=20:50` (an end may be left out) for a number, `job=office,service` for a category."""
-    name, said = _split(text, schema, "--range")
+    """Parse `hours=20:50` (an end may be left out) for a number, `job=office,service` for a category."""
+    name, value_text = _split(text, schema, "--range")
     feature = schema.by_name.get(name)
     if feature is None or feature.numeric:
-        return name, _ends(text, said)
-    return name, _categories(said, feature)
+        return name, _ends(text, value_text)
+    return name, _categories(value_text, feature)
 
 
-def _ends(text: str, said: str) -> tuple[Any, Any]:
-    low, colon, high = said.partition(":")
+def _ends(text: str, interval: str) -> tuple[Any, Any]:
+    low, colon, high = interval.partition(":")
     ends = tuple(number_of(end) if end.strip() else None for end in (low, high))
     unread = [end for end, value in zip((low, high), ends, strict=True) if end.strip() and value is None]
     if not colon or unread:
@@ -124,9 +127,9 @@ def _ends(text: str, said: str) -> tuple[Any, Any]:
     return ends[0], ends[1]
 
 
-def _categories(said: str, feature: Feature) -> list[Any]:
-    """Read values between commas. A value may itself hold commas: the longest text that is a value counts as one."""
-    parts, values = said.split(","), []
+def _categories(text: str, feature: Feature) -> list[Any]:
+    """Parse values between commas. A value may itself hold commas: the longest text that is a value is taken."""
+    parts, values = text.split(","), []
     while parts:
         for n in range(len(parts), 0, -1):
             value = _category(",".join(parts[:n]), feature)
@@ -147,17 +150,17 @@ def _split(text: str, schema: Schema, option: str) -> tuple[str, str]:
     for name in sorted(schema.names, key=len, reverse=True):
         if text.startswith(f"{name}="):
             return name, text[len(name) + 1 :]
-    name, equals, said = text.partition("=")
+    name, equals, value_text = text.partition("=")
     if not equals:
         raise PreferenceError(f"{option} {text!r}: write FEATURE=VALUE, such as {_example(text, schema, option)}.")
-    return name, said
+    return name, value_text
 
 
 def _example(text: str, schema: Schema, option: str) -> str:
-    """Return how it could be said of the feature that seems to be meant, or else of a number."""
-    meant = [f for f in schema.features if text.startswith(f.name)]
+    """Return a correct example: of the feature that the text begins with, else of a number."""
+    named = [f for f in schema.features if text.startswith(f.name)]
     numbers = [f for f in schema.features if f.numeric]
-    feature = max(meant, key=lambda f: len(f.name)) if meant else (numbers or list(schema.features))[0]
+    feature = max(named, key=lambda f: len(f.name)) if named else (numbers or list(schema.features))[0]
     if option == "--score":
         return f"{feature.name}=0.7"
     first, last = feature.values[0], feature.values[-1]
@@ -167,13 +170,13 @@ def _example(text: str, schema: Schema, option: str) -> str:
 
 
 def read_profiles(path: Path, labels: pd.Index[Any]) -> dict[Any, Preferences]:
-    """Read what each person wants from JSON: ``{label: {"scores": {feature: share}, ..}}``, labels as text."""
+    """Read each person's preferences from JSON: ``{label: {"scores": {feature: share}, ..}}``, labels as text."""
     data = read_json(path, "profiles")
-    if not isinstance(data, dict) or not all(isinstance(said, dict) for said in data.values()):
+    if not isinstance(data, dict) or not all(isinstance(entry, dict) for entry in data.values()):
         raise DataError(f"{str(path)!r} must hold an object with an object of preferences for each person's label.")
     known = [field.name for field in fields(Preferences)]
-    for label, said in data.items():
-        for name in said:
+    for label, entry in data.items():
+        for name in entry:
             if name not in known:
                 raise PreferenceError(
                     f"{str(path)!r}, person {label!r}: unknown {name!r}; allowed: {', '.join(known)}."

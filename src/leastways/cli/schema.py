@@ -21,7 +21,7 @@ schema_app = typer.Typer(no_args_is_help=True)
 
 @schema_app.callback()
 def _group() -> None:
-    """Make schema files: what each column is, and how a person may move in it.
+    """Make schema files: what each column is, and how people may change it.
 
     \b
     Example:
@@ -43,12 +43,12 @@ def infer(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Read kinds and grids off a table, and write a schema file to be edited.
+    """Infer a schema from a table, and write it to a file to be edited.
 
-    Data cannot say what a person may do: every direction is `any` at first.
-    Edit the file, and write `fixed`, `up` or `down` where that holds.
-    Notes name columns that look as if something else was meant, such as
-    numbers written as text, or categories that differ only by case.
+    Data do not show what people can change: every direction is `any` at first.
+    Edit the file: write `fixed`, `up` or `down` where that is so.
+    Notes name columns that look wrong, such as numbers written as text, or
+    categories that differ only by case.
 
     \b
     Examples:
@@ -63,24 +63,24 @@ def infer(
         from leastways.io import OutputFile, read_table
         from leastways.schema import Schema
 
-        place = OutputFile.check(out, (".yaml", ".yml"), force, [data])
+        file = OutputFile.check(out, (".yaml", ".yml"), force, [data])
         table = read_table(data, None, index)
         table = table.drop(columns=_dropped(table, drop or (), target, data))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             schema = Schema.infer(table, target=target)
-        doubts = [str(warning.message) for warning in caught]
-        place.write(schema.to_yaml)
+        warned = [str(warning.message) for warning in caught]
+        file.write(schema.to_yaml)
         if as_json:
-            print_json(_as_dict(schema, out) | {"warnings": doubts})
+            print_json(_as_dict(schema, out) | {"warnings": warned})
         else:
             _show(schema, out)
-        for doubt in doubts:
-            notes().print(Text(f"Note: {doubt}"), style="yellow", soft_wrap=True)
+        for text in warned:
+            notes().print(Text(f"Note: {text}"), style="yellow", soft_wrap=True)
 
 
 def _dropped(table: pd.DataFrame, names: Sequence[str], target: str, data: Path) -> list[str]:
-    """Return the columns to leave out. The index may be named too: it is no column any more."""
+    """Return the columns to leave out; the index may be named too, though it is no column."""
     from leastways._messages import nearest
     from leastways.errors import SettingError
 
@@ -107,7 +107,7 @@ def _as_dict(schema: Schema, out: Path) -> dict[str, Any]:
 
 
 def _feature(feature: Feature) -> dict[str, Any]:
-    """Say what a feature is; a number by its ends, a category by its values."""
+    """Return a feature for JSON: a number with its ends, a category with its values."""
     what: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "direction": feature.direction}
     if feature.missing:
         what["missing"] = True

@@ -1,4 +1,4 @@
-"""`leastways serve`: answers over HTTP."""
+"""`leastways serve`, `replay`, `erase` and `keys`: run a service, and maintain it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _serve(config: ServiceConfig) -> None:
 
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
-    """Write what happens to stderr, with the time, while the command runs; a service has no other place to say it."""
+    """Log to stderr, with the time, while the command runs."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     loggers = [(logger, logger.level) for logger in map(logging.getLogger, ("leastways", "uvicorn"))]
@@ -94,15 +94,14 @@ def _log_on_stderr() -> Iterator[None]:
         logger.setLevel(logging.INFO)
     try:
         yield
-    finally:  # whoever called the command in a process of their own keeps their logging, and maybe not this stream
+    finally:  # a program that called the command keeps its own logging
         for logger, level in loggers:
             logger.removeHandler(handler)
             logger.setLevel(level)
 
 
 def _write_example(folder: Path) -> None:
-    """Write a service of the embedded loans: config, model, schema, data."""
-
+    """Write the files of a service on the built-in data: config, model, schema, data."""
     from leastways._extras import require
     from leastways.cli.demo import train_model
     from leastways.datasets import load_credit
@@ -162,10 +161,10 @@ def replay(
       leastways replay 5ad3eaa3f353d707a354b328ac75b289 --config shop/service.yaml --json
     """
     with errors_shown(as_json, from_file=True):
-        from leastways.server import replay as once_more
+        from leastways.server import replay as compute_again
 
         with _database(config) as (settings, engine), stdout_aside():
-            result = once_more(settings, engine, answer)
+            result = compute_again(settings, engine, answer)
         if as_json:
             print_json(vars(result))
         else:
@@ -182,10 +181,11 @@ def erase(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Any answer id of each person to erase.")
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="Or everyone with this reference, which the caller gave.")
+        str | None, typer.Option(help="Or all people with this reference, which the caller gave.")
     ] = None,
     older_than: Annotated[
-        int | None, typer.Option(min=0, metavar="DAYS", help="Or everyone who came more than this many days ago.")
+        int | None,
+        typer.Option(min=0, metavar="DAYS", help="Or all people who were sent more than this many days ago."),
     ] = None,
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,
@@ -205,8 +205,8 @@ def erase(
         from leastways.errors import SettingError
         from leastways.server import Store, days_ago
 
-        ways = [bool(answers), reference is not None, older_than is not None]
-        if sum(ways) != 1:
+        given = [bool(answers), reference is not None, older_than is not None]
+        if sum(given) != 1:
             raise SettingError("say whom to erase by one of: ids of answers, --reference, --older-than.")
         with _database(config) as (_, engine):
             store = Store(engine)
@@ -222,7 +222,7 @@ def erase(
         else:
             screen().print(f"Erased {erased} {'person' if erased == 1 else 'people'}.")
         if unknown:
-            notes().print("Some ids were not found: erased before, or never there.", style="yellow")
+            notes().print("Some ids were not found: they were erased before, or never existed.", style="yellow")
 
 
 @keys_app.callback()
@@ -239,7 +239,7 @@ def _group() -> None:
 
 @keys_app.command(epilog=EXIT_CODES)
 def create(
-    name: Annotated[str, typer.Option(help="Who uses it; for your own list.")],
+    name: Annotated[str, typer.Option(help="Who uses it; it is shown in the list of keys.")],
     scope: Annotated[list[str], typer.Option(help="What it allows: apply, read or audit. Repeat it.")],
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,
@@ -265,7 +265,7 @@ def create(
             print_json({"id": key.id, "name": key.name, "scopes": list(key.scopes), "key": text})
             return
         say(text)
-        notes().print(Text(f"Key {key.id} for {', '.join(key.scopes)}. It is shown this once."))
+        notes().print(Text(f"Key {key.id} for {', '.join(key.scopes)}. It is shown only once."))
 
 
 @keys_app.command("list", epilog=EXIT_CODES)

@@ -44,15 +44,15 @@ def create(
     annotators: Annotated[
         str, typer.Option(metavar="N|NAMES", help="How many annotators, or their names, separated by commas.")
     ] = "3",
-    per_item: Annotated[int, typer.Option(help="Annotators who judge the same person.")] = 3,
+    per_item: Annotated[int, typer.Option(help="Annotators per person.")] = 3,
     options: Annotated[int | None, typer.Option(help="Options shown of each set, at most; all if left out.")] = None,
     profiles: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="The wishes that annotators are told: {label: {scores: ..}}."),
+        typer.Option(metavar="FILE.json", help="The preferences that annotators are shown: {label: {scores: ..}}."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Or draw these wishes at random, with costs fitted to this training table."),
+        typer.Option(help="Or draw these preferences at random, with costs fitted to this training table."),
     ] = None,
     title: Annotated[str, typer.Option(help="The heading of the forms.")] = "Which options would you choose?",
     seed: Annotated[int, typer.Option(help="Same seed, same people, same sides.")] = 0,
@@ -61,7 +61,7 @@ def create(
     """Make blind forms, one HTML file per annotator, that need no server.
 
     Send each annotator their file from the folder forms, and nothing else:
-    key.json says which method is A, so keep it to yourself. People on whom the
+    key.json says which method is A, so do not send it. People for whom the
     methods cannot be compared are left out, and counted.
 
     \b
@@ -102,10 +102,10 @@ def collect(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check the answers that came back, unblind them, and report what is wrong.
+    """Check returned answers, unblind them, and report what is wrong.
 
-    Writes answers.csv and problems.csv into the study's folder, in place of
-    earlier ones: name all files each time. The exit code is 4 where an
+    Writes answers.csv and problems.csv into the study's folder, and replaces
+    earlier ones: name all answer files each time. The exit code is 4 if an
     answer is missing or could not be used.
 
     \b
@@ -132,7 +132,7 @@ def analyse(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say which method is preferred, and how sure that is.
+    """Show which method is preferred, and how certain that is.
 
     Takes the majority vote on each person. Writes result.md, and
     result.png and result.svg where matplotlib is installed.
@@ -146,11 +146,11 @@ def analyse(
         from leastways.errors import SettingError
         from leastways.study import analyse_study
 
-        place = folder if out is None else out
-        if not place.is_dir():
-            raise SettingError(f"there is no folder {str(place)!r} to write results into.")
+        target = folder if out is None else out
+        if not target.is_dir():
+            raise SettingError(f"there is no folder {str(target)!r} to write results into.")
         result = analyse_study(folder)
-        _show_result(result, _write_result(result, place), as_json)
+        _show_result(result, _write_result(result, target), as_json)
 
 
 def _annotators(text: str) -> int | list[str]:
@@ -160,11 +160,11 @@ def _annotators(text: str) -> int | list[str]:
 def _profiles(
     plans: tuple[RecoursePlans, RecoursePlans], profiles: Path | None, data: Path | None, seed: int
 ) -> Profiles:
-    """Read the profiles that are given, or draw some."""
+    """Return the preferences that annotators are shown: read from a file, drawn at random, or none."""
     if profiles is not None and data is not None:
         from leastways.errors import SettingError
 
-        raise SettingError("--profiles gives the wishes and --data draws them; use one of the two.")
+        raise SettingError("--profiles gives the preferences and --data draws them; use one of the two.")
     if profiles is not None:
         from leastways.cli.preferences import read_profiles
 
@@ -195,8 +195,8 @@ def _show_study(study: Study, as_json: bool) -> None:
             }
         )
         return
-    loads = sorted({len(items) for items in study.tasks.values()})
-    each = " or ".join(map(str, loads))
+    tasks = sorted({len(items) for items in study.tasks.values()})
+    each = " or ".join(map(str, tasks))
     lines = [
         f"Study {study.id}: {len(study.people)} people, {len(study.annotators)} annotators with {each} each, "
         f"{study.per_item} annotations per person.",

@@ -1,4 +1,4 @@
-"""The embedded data set, and loaders for public ones: from a folder the user has, or by download."""
+"""The built-in data set, and loaders of public ones, from a folder of the user's or by download."""
 
 from leastways.datasets.adult import load_adult
 from leastways.datasets.base import Dataset

@@ -3,7 +3,7 @@
 Twelve features: age and hours are numbers, the other ten categories; education, capital gain and capital
 loss are ordered. `fnlwgt` (a survey weight) and `education-num` (education again) are left out. The groups of
 countries are the paper's, with their oddities (El Salvador in South America, "South" in Euro_2, Yugoslavia by
-itself); the country is fixed, so nobody is ever asked to move.
+itself); the country is fixed, so no option changes it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def load_adult(
 
     `adult/adult.data` comes from `data_dir`, the folder in LEASTWAYS_DATA, an earlier download or, with
     `download=True`, from UCI. "?" (workclass, occupation, country not known) is a category of its own, as in
-    the paper; `unknown="drop"` leaves those rows out, so that nobody is advised to become unknown.
+    the paper; `unknown="drop"` leaves those rows out, so that no option sets a value to unknown.
     """
     if unknown not in ("keep", "drop"):
         raise SettingError(f"unknown must be 'keep' or 'drop', not {unknown!r}.")
@@ -161,7 +161,7 @@ def _grouped(raw: pd.DataFrame) -> pd.DataFrame:
 
 
 def _regroup(column: pd.Series[Any], groups: Mapping[str, str]) -> pd.Series[Any]:
-    """Replace each value by its group; a value in no group is an error, not a gap."""
+    """Replace each value by its group; a value in no group is an error."""
     group_of = {value: group for group, values in groups.items() for value in values.split()}
     unknown = sorted(set(column) - set(group_of))
     if unknown:

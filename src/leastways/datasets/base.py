@@ -1,4 +1,4 @@
-"""What every loader returns: the rows, whom to help, and what the data alone cannot say."""
+"""The `Dataset` that every loader returns: rows, people to find options for, and settings of the schema."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Dataset:
     train
         The rows a model may learn from, with the target column.
     people
-        Features only: the people to find recourse for, or held-out candidates of whom a model refuses some.
+        Features only: the people to find options for, or held-out candidates, some of whom a model refuses.
     target, favourable
         The column to predict, and the label in it that people want.
     settings
@@ -43,10 +43,10 @@ class Dataset:
     validation
         Rows kept apart for tuning, where the set has them.
     model
-        A probability of the favourable label that belongs to the data: a published network, or the structure
-        that a synthetic set was drawn from.
+        A model that belongs to the data (the probability of the favourable label): a published network, or the
+        structure that a synthetic set was drawn from.
     candidates
-        The people drawn before those whom `model` accepts were left out, where the set has them: another model may
+        The people before those whom `model` accepts were left out, where the set has them: another model may
         refuse others.
     protected
         The features to compare groups by.
@@ -71,7 +71,7 @@ class Dataset:
     rules: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", deepcopy(dict(self.settings)))  # the caller's own, to change
+        object.__setattr__(self, "settings", deepcopy(dict(self.settings)))  # a copy, which the caller may change
         where = f"data set {self.name!r}"
         if self.target not in self.frame.columns:
             raise DataError(f"{where} has no target column {self.target!r}.")

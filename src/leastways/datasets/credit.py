@@ -1,7 +1,7 @@
 """Generate the built-in loan data set; no real person is in it.
 
 The demo, the tests and the tutorial need data whose truth is known (the exact probability of approval of any applicant)
-and that look like loan data: mixed features, correlated for a reason, protected groups that fare differently, and a
+and that resemble loan data: mixed features, correlated for a reason, protected groups that fare differently, and a
 label that cannot be predicted perfectly. This is the structure that the rows are drawn from, equation by equation.
 
 Each applicant has independent noise: `u.` terms are uniform on (0, 1), `z.` terms standard normal. `[x]` is

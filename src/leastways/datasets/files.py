@@ -1,4 +1,8 @@
-"""Where a data set's files are: a folder the user names, the one in LEASTWAYS_DATA, or the download cache."""
+"""Find the files of a data set: in the user's folder, in LEASTWAYS_DATA, or in the cache of downloads.
+
+A download is written under a temporary name, checked against its known checksum, and only then renamed, so that an
+interrupted or altered file is never taken for the data. Only files with a stable public address are offered.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ ENVIRONMENT = "LEASTWAYS_DATA"
 
 
 class DataNotFoundError(DataError, FileNotFoundError):
-    """The files of a data set are not where they were looked for."""
+    """The files of a data set were not found."""
 
 
 def find_folder(name: str, files: Sequence[str], data_dir: str | os.PathLike[str] | None, download: bool) -> Path:
@@ -40,7 +44,7 @@ def find_folder(name: str, files: Sequence[str], data_dir: str | os.PathLike[str
     roots = [root] if root is not None else []
     if data_dir is None or download:
         roots.append(cache_dir())
-    for folder in (place / name for place in roots):
+    for folder in (base / name for base in roots):
         if all((folder / file).is_file() for file in files):
             return folder
     if download:
@@ -72,12 +76,12 @@ _CHUNK = 1 << 16
 
 
 class DownloadError(LeastwaysError, OSError):
-    """A file could not be fetched, or what came is not the file that was expected."""
+    """A file could not be downloaded, or is not the expected one."""
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A public file: where it is, what it must be, and its place in a data folder."""
+    """A public file: its address, path in a data folder, checksum and size."""
 
     url: str
     path: str  # within a data folder, such as "adult/adult.data"
@@ -98,7 +102,7 @@ REMOTES: dict[str, tuple[Remote, ...]] = {
 
 
 def cache_dir() -> Path:
-    """Return where downloads are kept: LEASTWAYS_CACHE, else `leastways` in the user's cache folder."""
+    """Return the folder of downloads: LEASTWAYS_CACHE, else `leastways` in the user's cache folder."""
     own = os.environ.get("LEASTWAYS_CACHE")
     if own:
         return Path(own).expanduser()
@@ -107,7 +111,7 @@ def cache_dir() -> Path:
 
 
 def fetch(remote: Remote, folder: Path, timeout: float = TIMEOUT_S) -> Path:
-    """Return the file's path within `folder`; download it if it is not there or not what it should be."""
+    """Return the path of a file in `folder`; download it if it is missing or differs from the expected one."""
     target = folder / remote.path
     if target.is_file() and file_print(target) == remote.sha256:
         return target

@@ -1,7 +1,7 @@
-"""Balanced classes, a validation share, and people to help: how the paper splits its non-binary sets.
+"""Split a table as the paper splits its non-binary sets: balanced classes, validation rows, and people.
 
-One departure: the 1,000 test people are drawn *without* replacement and none of them is trained on. The paper
-draws them with replacement, so that some people count twice.
+Deviation from the paper: the 1,000 test people are drawn *without* replacement, and none of them is trained on. The
+paper draws them with replacement, so that some people count twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VALIDATION_SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The balanced rows and their three disjoint parts; every index is the row's place in the source file."""
+    """The balanced rows and their three disjoint parts; an index is the row's position in the source file."""
 
     frame: pd.DataFrame
     train: pd.DataFrame
@@ -32,7 +32,7 @@ class Split:
 
 
 def split_balanced(frame: pd.DataFrame, target: str, favourable: Any, random_state: int) -> Split:
-    """Undersample the larger class, set a tenth aside, draw people from the undesired class of the rest."""
+    """Undersample the larger class, set a tenth aside for validation, and draw people from the other class of the rest."""
     rng = np.random.Generator(np.random.PCG64(check_seed(random_state)))
     good = np.flatnonzero((frame[target] == favourable).to_numpy())
     bad = np.flatnonzero((frame[target] != favourable).to_numpy())
@@ -40,9 +40,9 @@ def split_balanced(frame: pd.DataFrame, target: str, favourable: Any, random_sta
     kept = np.sort(np.concatenate([_sample(good, size, rng), _sample(bad, size, rng)]))
     balanced = frame.iloc[kept]
 
-    places = np.arange(len(balanced))
-    validation = _sample(places, math.ceil(VALIDATION_SHARE * len(places)), rng)
-    rest = np.setdiff1d(places, validation)
+    positions = np.arange(len(balanced))
+    validation = _sample(positions, math.ceil(VALIDATION_SHARE * len(positions)), rng)
+    rest = np.setdiff1d(positions, validation)
     undesired = rest[(balanced[target] != favourable).to_numpy()[rest]]
     if len(undesired) <= N_PEOPLE:
         raise DataError(
