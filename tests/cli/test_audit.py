@@ -10,7 +10,7 @@ import pytest
 
 import leastways as lw
 from leastways.audit import Audit
-from tests.cli.bank import document, run
+from tests.support.command_line import document, run
 
 QUICK = ["--bootstraps", "40", "--permutations", "40", "--min-group", "5"]
 MODEL = "import leastways as lw\nmodel = lw.datasets.load_credit().model\n"
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_the_whole_way(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_writes_all_figures_and_a_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     wide = pd.read_csv(folder / "train.csv").assign(customer="c")  # of no use to costs, and in nobody's way
     wide.to_csv(tmp_path / "wide.csv", index=False)
@@ -55,7 +55,7 @@ def test_the_whole_way(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert 100 * held.overall["coverage"].iloc[0] == pytest.approx(mean)
 
 
-def test_as_json_and_attributes_kept_apart(folder: Path, tmp_path: Path) -> None:
+def test_attributes_in_a_file_of_their_own_are_joined_by_label(folder: Path, tmp_path: Path) -> None:
     more = ["--by", "origin", "--groups", folder / "origin.csv", "--index", "customer", "--json"]
     said = document(run("audit", folder / "plans.json", "-o", tmp_path / "r", *QUICK, *more))
     assert [(g["group"], g["refused"]) for g in said["groups"]] == [("north", 20), ("south", 10)]
@@ -64,7 +64,7 @@ def test_as_json_and_attributes_kept_apart(folder: Path, tmp_path: Path) -> None
     assert {"ratio", "low", "high", "p_adjusted", "note"} <= set(said["ratios"][0])
 
 
-def test_a_report_is_not_replaced_unless_told(folder: Path, tmp_path: Path) -> None:
+def test_a_report_is_replaced_only_with_force(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     result = run("audit", folder / "plans.json", "--by", "sex", "-o", tmp_path, *QUICK)
     assert result.exit_code == 2
@@ -90,7 +90,7 @@ def test_a_report_is_not_replaced_unless_told(folder: Path, tmp_path: Path) -> N
         (["--by", "sex", "-o", "{folder}/no/where"], "no folder"),
     ],
 )
-def test_bad_input(folder: Path, tmp_path: Path, more: list[str], words: str) -> None:
+def test_bad_options_are_named(folder: Path, tmp_path: Path, more: list[str], words: str) -> None:
     filled = [text.format(folder=folder) for text in more]
     result = run("audit", folder / "plans.json", "-o", tmp_path / "r", *QUICK, *filled)
     assert result.exit_code == 2
@@ -98,7 +98,7 @@ def test_bad_input(folder: Path, tmp_path: Path, more: list[str], words: str) ->
     assert not (tmp_path / "r").exists()
 
 
-def test_people_twice_among_the_attributes(folder: Path, tmp_path: Path) -> None:
+def test_repeated_people_among_attributes_are_named(folder: Path, tmp_path: Path) -> None:
     table = pd.read_csv(folder / "origin.csv")
     pd.concat([table, table.tail(2)]).to_csv(tmp_path / "twice.csv", index=False)
     more = ["--by", "origin", "--groups", tmp_path / "twice.csv", "--index", "customer"]
@@ -108,7 +108,7 @@ def test_people_twice_among_the_attributes(folder: Path, tmp_path: Path) -> None
     assert f"twice or more: {labels[0]!r}, {labels[1]!r}." in result.stderr
 
 
-def test_not_plans(tmp_path: Path) -> None:
+def test_a_file_without_plans_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps({"a": 1}))
     result = run("audit", tmp_path / "x.json", "--by", "sex", "-o", tmp_path / "r", "--json")
     assert result.exit_code == 2

@@ -8,60 +8,47 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 import leastways as lw
-from leastways.cli.console import this_program
-from tests.cli.bank import document, run
+from tests.support.command_line import document, run
 
 FEW = ["--people", "6", "--budget", "80", "--options", "3"]
 
 
-def test_shows_plans_and_writes_files(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """A run of the demo: the folder that it wrote, and what it showed."""
+    folder = tmp_path_factory.mktemp("demo") / "a folder"
+    return folder, run("demo", *FEW, "--out", folder)
+
+
+def test_demo_shows_plans_and_writes_files(shown: tuple[Path, Result]) -> None:
     pytest.importorskip("matplotlib")
-    result = run("demo", *FEW, "--out", tmp_path / "demo")
+    folder, result = shown
     assert result.exit_code == 0
     assert result.stdout.count("Person ") == 3
     for words in ("chance of a yes now", "→", "Simulated people", "FS@1", "All people", "report.html"):
         assert words in result.stdout
-    plans = lw.RecoursePlans.from_json(tmp_path / "demo" / "plans.json")
+    plans = lw.RecoursePlans.from_json(folder / "plans.json")
     assert len(plans) == 6
-    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 4
-    first = (tmp_path / "demo" / "plans.json").read_text()
-    assert run("demo", *FEW, "--out", tmp_path / "demo").exit_code == 0  # a second time, over the first
-    assert (tmp_path / "demo" / "plans.json").read_text() == first
-    assert sorted(p.name for p in (tmp_path / "demo").iterdir()) == ["plans.json", "report.html"]
+    first = (folder / "plans.json").read_text()
+    assert run("demo", *FEW, "--out", folder).exit_code == 0  # a second time, over the first
+    assert (folder / "plans.json").read_text() == first
+    assert sorted(p.name for p in folder.iterdir()) == ["plans.json", "report.html"]
 
 
-@pytest.mark.parametrize(
-    ("argv", "on_path", "typed"),
-    [
-        (".venv/bin/leastways", None, ".venv/bin/leastways"),
-        (".venv/bin/leastways", "/usr/bin/leastways", ".venv/bin/leastways"),
-        ("/here/bin/leastways", "/here/bin/leastways", "leastways"),
-        ("my envs/leastways.exe", None, "'my envs/leastways.exe'"),
-        ("/src/leastways/__main__.py", None, "/here/bin/python -m leastways"),
-        ("/src/leastways/__main__.py", "/here/bin/python", "python -m leastways"),
-    ],
-)
-def test_the_program_as_it_can_be_called_again(
-    monkeypatch: pytest.MonkeyPatch, argv: str, on_path: str | None, typed: str
-) -> None:
-    monkeypatch.setattr(sys, "argv", [argv, "demo"])
-    monkeypatch.setattr(sys, "executable", "/here/bin/python")
-    monkeypatch.setattr("shutil.which", lambda name: on_path)
-    assert this_program() == typed
-
-
-def test_the_next_step_works_as_it_is_printed(tmp_path: Path) -> None:
-    said = run("demo", *FEW, "--out", tmp_path / "a folder").stdout
+def test_the_printed_next_command_works(shown: tuple[Path, Result], tmp_path: Path) -> None:
+    said = shown[1].stdout
     command = shlex.split(said[said.index("Next:") :].splitlines()[0].removeprefix("Next:"))
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Option 1" in done.stdout
 
 
-def test_as_json_and_by_default_into_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_output_and_the_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = run("demo", *FEW, "--seed", "3", "--json")
     said = document(result)
@@ -75,7 +62,7 @@ def test_as_json_and_by_default_into_its_own_folder(tmp_path: Path, monkeypatch:
     assert Path(said["plans"]).is_file()
 
 
-def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("demo", *FEW, "--out", tmp_path)
     assert result.exit_code == 0
@@ -89,13 +76,13 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ("arguments", "message"),
     [(["--people", "0"], "--people"), (["--budget", "2"], "smaller than --options"), (["--seed", "x"], "--seed")],
 )
-def test_bad_input(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_bad_options_are_named(tmp_path: Path, arguments: list[str], message: str) -> None:
     result = run("demo", *arguments, "--out", tmp_path)
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_an_output_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     result = run("demo", *FEW, "--out", tmp_path / "taken")
     assert result.exit_code == 2

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.bank import run
+from tests.support.command_line import run
 
 pytest.importorskip("fastapi", reason="needs the extra 'server'")
 FEW = ["--people", "3", "--budget", "60", "--options", "3"]
 
 
-def test_it_serves_until_interrupted(tmp_path: Path) -> None:
+def test_demo_serves_until_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "leastways", "demo", "--serve", "--port", "0", "--no-open", "--json", *FEW]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     environment = os.environ | {"TMPDIR": str(tmp_path)}
@@ -45,7 +45,7 @@ def test_it_serves_until_interrupted(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_taken_port_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = run("demo", "--serve", "--no-open", "--port", str(port), *FEW)
@@ -53,7 +53,7 @@ def test_a_port_that_is_taken() -> None:
     assert f"cannot listen on 127.0.0.1 port {port}" in " ".join(result.stderr.split())
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_server_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [m for m in sys.modules if m.startswith("leastways.server") or m == "leastways.cli.demo_serve"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)

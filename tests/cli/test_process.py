@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -12,11 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import leastways
-from leastways.cli import console as screen
-from tests.cli.bank import SMALL
+from tests.support.command_line import SMALL
 
 COMMAND = [sys.executable, "-m", "leastways"]
 
@@ -31,14 +28,14 @@ def files(bank: Path, model: str) -> list[str]:
     return ["recommend", "--model", model, *given, "--index", "id"]
 
 
-def test_version_and_usage() -> None:
+def test_version_and_wrong_usage_exit_codes() -> None:
     done = run("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"leastways {leastways.__version__}\n", "")
     assert run("recomend").returncode == 2
     assert run("explain").returncode == 2
 
 
-def test_the_package_itself_is_the_command() -> None:
+def test_python_m_leastways_is_the_command() -> None:
     command = [sys.executable, "-m", "leastways", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"leastways {leastways.__version__}\n", "")
@@ -55,7 +52,7 @@ def test_help_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_whole_run(bank: Path, tmp_path: Path) -> None:
+def test_exit_codes_and_streams_of_a_process(bank: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "plans.json")
     done = run(*files(bank, "bank_rule:approve"), "--out", out, *SMALL, "--json", cwd=bank)
     assert done.returncode == 0, done.stderr
@@ -67,7 +64,7 @@ def test_a_whole_run(bank: Path, tmp_path: Path) -> None:
     assert "Traceback" not in failed.stderr
 
 
-def test_a_terminal_without_the_signs_still_gets_the_rest(bank: Path, tmp_path: Path) -> None:
+def test_an_ascii_terminal_gets_the_message(bank: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "explain", str(tmp_path / "nö.json"), "--person", "1"],
         capture_output=True,
@@ -80,7 +77,7 @@ def test_a_terminal_without_the_signs_still_gets_the_rest(bank: Path, tmp_path: 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c(bank: Path, tmp_path: Path) -> None:
+def test_ctrl_c_exits_with_130_and_writes_nothing(bank: Path, tmp_path: Path) -> None:
     started = tmp_path / "started"
     (tmp_path / "slow_rule.py").write_text(
         f"import pathlib, time\ndef approve(frame):\n    pathlib.Path({str(started)!r}).touch()\n    time.sleep(60)\n"
@@ -106,17 +103,6 @@ def test_ctrl_c(bank: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    for terminal in (True, False):
-        shown = io.StringIO()
-        console = Console(file=shown, force_terminal=terminal, width=100)
-        monkeypatch.setattr(screen, "notes", lambda console=console: console)
-        with screen.progress_bar("finding options") as progress:
-            progress(0.5)
-            progress(1.0)
-        assert ("finding options" in shown.getvalue()) is terminal
-
-
 NOISY = """\
 import os
 from bank_rule import approve as quiet
@@ -130,7 +116,7 @@ def approve(frame):
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_model_that_prints_does_not_spoil_the_json(bank: Path, tmp_path: Path, many: bool) -> None:
+def test_what_a_model_prints_goes_to_stderr(bank: Path, tmp_path: Path, many: bool) -> None:
     """Nor does one that is asked in processes that work for us."""
     for name, text in (("noisy.py", NOISY), ("bank_rule.py", (bank / "bank_rule.py").read_text())):
         (tmp_path / name).write_text(text)

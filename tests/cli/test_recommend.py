@@ -16,11 +16,11 @@ from typer.main import get_command
 
 import leastways as lw
 from leastways.cli import app
-from tests.cli.bank import document, recommend, run, table
 from tests.models.people import NUMBERS, TEXT, pipeline
+from tests.support.command_line import document, recommend, run, table
 
 
-def test_json_holds_everything(bank: Path, tmp_path: Path) -> None:
+def test_json_output_holds_all_plans(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "plans.json")
     assert result.exit_code == 0
     plans = lw.RecoursePlans.from_json(tmp_path / "plans.json")
@@ -32,7 +32,7 @@ def test_json_holds_everything(bank: Path, tmp_path: Path) -> None:
     assert str(tmp_path / "plans.json") in result.stdout.replace("\n", "")
 
 
-def test_certificates_go_into_the_file_and_can_be_read(bank: Path, tmp_path: Path) -> None:
+def test_certificates_are_written_and_explained(bank: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.json"
     assert recommend(bank, out, "--certify").exit_code == 0
     certificates = lw.RecoursePlans.from_json(out).certificates
@@ -45,7 +45,7 @@ def test_certificates_go_into_the_file_and_can_be_read(bank: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["plans.csv", "plans.parquet"])
-def test_certificates_are_not_proven_to_be_lost(bank: Path, tmp_path: Path, name: str) -> None:
+def test_certificates_need_a_file_that_can_hold_them(bank: Path, tmp_path: Path, name: str) -> None:
     result = recommend(bank, tmp_path / name, "--certify")
     assert result.exit_code == 2
     assert "--certify does not go with --out" in result.stderr
@@ -55,7 +55,7 @@ def test_certificates_are_not_proven_to_be_lost(bank: Path, tmp_path: Path, name
     assert "No set of options could cost less than" in (tmp_path / "r.html").read_text()
 
 
-def test_a_schema_that_nobody_edited(bank: Path, tmp_path: Path) -> None:
+def test_an_unedited_schema_is_noted(bank: Path, tmp_path: Path) -> None:
     run("schema", "infer", bank / "train.csv", "-t", "approved", "-o", tmp_path / "raw.yaml")
     said = "raw.yaml' every feature may move either way, as `leastways schema infer` leaves it. Edit it: age, sex"
     result = recommend(bank, tmp_path / "p.json", "--json", schema=str(tmp_path / "raw.yaml"))
@@ -79,7 +79,7 @@ def test_defaults_are_those_of_the_library(command: str) -> None:
     assert shared == {name: library[names.get(name, name)] for name in shared}
 
 
-def test_the_objective(bank: Path, tmp_path: Path) -> None:
+def test_the_objective_changes_the_options(bank: Path, tmp_path: Path) -> None:
     """Chosen for satisfaction, at least as many cost functions find an option below the bar as chosen for EMC."""
     low = ["--satisfied-below", 0.1]
     assert recommend(bank, tmp_path / "emc.json", *low).exit_code == 0
@@ -110,7 +110,7 @@ def test_a_time_limit_keeps_what_was_found(bank: Path, tmp_path: Path, monkeypat
     assert set(lw.RecoursePlans.from_json(tmp_path / "enough.json").summary["status"]) == {"found"}
 
 
-def test_distill(bank: Path, tmp_path: Path) -> None:
+def test_distill_limits_the_shared_rows(bank: Path, tmp_path: Path) -> None:
     said = document(recommend(bank, tmp_path / "plans.json", "--distill", 300, "--budget", 60, "--json"))
     assert said["settings"]["distill_rows"] <= 300
     assert said["settings"]["budget"] == 60
@@ -122,12 +122,13 @@ def test_distill(bank: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
-def test_tables_in_and_out(bank: Path, tmp_path: Path, kind: str, suffix: str) -> None:
+def test_the_format_of_files_does_not_change_the_options(
+    bank: Path, plans_file: Path, tmp_path: Path, kind: str, suffix: str
+) -> None:
     """The same people give the same options, whatever the files they come in and go out by."""
     out = tmp_path / f"plans{suffix}"
     assert recommend(bank, out, people=f"people{kind}", data=f"train{kind}").exit_code == 0
-    recommend(bank, tmp_path / "plans.json")
-    wanted = lw.RecoursePlans.from_json(tmp_path / "plans.json").to_table()
+    wanted = lw.RecoursePlans.from_json(plans_file).to_table()
     found = table(out)
     assert list(found.columns) == list(wanted.columns)
     assert found["person"].tolist() == wanted["person"].tolist()
@@ -137,7 +138,7 @@ def test_tables_in_and_out(bank: Path, tmp_path: Path, kind: str, suffix: str) -
 
 
 @pytest.mark.parametrize("model", ["model.skops", "model.onnx", "bank_rule:approve"])
-def test_models(bank: Path, tmp_path: Path, model: str) -> None:
+def test_every_form_of_model_gives_options(bank: Path, tmp_path: Path, model: str) -> None:
     result = recommend(bank, tmp_path / "plans.csv", model=model)
     assert result.exit_code == 0, result.stderr
     options = table(tmp_path / "plans.csv")
@@ -145,7 +146,7 @@ def test_models(bank: Path, tmp_path: Path, model: str) -> None:
     assert (options["status"] == "found").any()
 
 
-def test_as_json(bank: Path, tmp_path: Path) -> None:
+def test_json_output_names_files_summary_and_settings(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "plans.csv", "--json", "--report", tmp_path / "r.html", "--seed", 5)
     said = document(result)
     assert result.exit_code == 0
@@ -159,16 +160,16 @@ def test_as_json(bank: Path, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_what_people_told_us(bank: Path, tmp_path: Path) -> None:
+def test_preferences_limit_the_options(bank: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.json"
-    wishes = ["--editable", "hours-week", "--score", "hours-week=1.0", "--alpha", 0.3, "--range", "hours-week=:55"]
-    assert recommend(bank, out, *wishes).exit_code == 0
+    preferences = ["--editable", "hours-week", "--score", "hours-week=1.0", "--alpha", 0.3, "--range", "hours-week=:55"]
+    assert recommend(bank, out, *preferences).exit_code == 0
     plans = lw.RecoursePlans.from_json(out)
     assert set(plans.changes["feature"]) == {"hours-week"}
     assert plans.options["hours-week"].max() <= 55
 
 
-def test_what_people_would_not_change(bank: Path, tmp_path: Path) -> None:
+def test_locked_features_do_not_change(bank: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.json"
     assert recommend(bank, out, "--lock", "hours-week", "--lock", "age").exit_code == 0
     assert not {"hours-week", "age"} & set(lw.RecoursePlans.from_json(out).changes["feature"])
@@ -196,7 +197,7 @@ def test_published_methods_from_files_to_a_report(bank: Path, tmp_path: Path, me
     assert told.exit_code == 0
 
 
-def test_a_method_without_what_it_needs_offers_another(bank: Path, tmp_path: Path) -> None:
+def test_a_method_that_cannot_run_names_another(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "plans.json", "--method", "dice")
     assert result.exit_code == 2
     assert "dice-genetic" in " ".join(result.stderr.split())
@@ -216,7 +217,7 @@ def test_the_target_becomes_a_label_of_the_model(
 @pytest.mark.parametrize(
     ("final", "target"), [(None, "granted"), (CalibratedClassifierCV(LogisticRegression(), cv=2), "0")]
 )
-def test_an_onnx_file_with_text_labels(bank: Path, tmp_path: Path, final: Any, target: str) -> None:
+def test_an_onnx_target_is_a_text_label_or_a_column_number(bank: Path, tmp_path: Path, final: Any, target: str) -> None:
     """Its classifier names its classes; an ensemble does not, and its columns have numbers."""
     train = pd.read_csv(bank / "train.csv").assign(approved=lambda f: f["approved"].map({0: "refused", 1: "granted"}))
     train.to_csv(tmp_path / "words.csv", index=False)
@@ -232,7 +233,7 @@ def test_an_onnx_file_with_text_labels(bank: Path, tmp_path: Path, final: Any, t
     assert (plans.summary["status"] == "found").any()
 
 
-def test_a_cutoff_of_the_model_is_named_as_an_option(bank: Path, tmp_path: Path) -> None:
+def test_a_threshold_of_the_model_must_be_given_as_an_option(bank: Path, tmp_path: Path) -> None:
     code = (
         "import pandas as pd\nfrom sklearn.linear_model import LogisticRegression\n"
         "from sklearn.model_selection import FixedThresholdClassifier\n"
@@ -247,7 +248,7 @@ def test_a_cutoff_of_the_model_is_named_as_an_option(bank: Path, tmp_path: Path)
     assert recommend(bank, tmp_path / "plans.json", "--threshold", "0.7", model="bank_cut:model").exit_code == 0
 
 
-def test_a_target_the_model_does_not_have(bank: Path, tmp_path: Path) -> None:
+def test_an_unknown_target_is_refused(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "p.json", "--target", "approved", model="model.skops")
     assert result.exit_code == 2
     assert "Error: --target 'approved' is not a class of" in result.stderr
@@ -256,7 +257,7 @@ def test_a_target_the_model_does_not_have(bank: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_model_without_the_default_label(bank: Path, tmp_path: Path) -> None:
+def test_the_default_target_must_be_a_label_of_the_model(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "p.json", model="bank_rule:words")
     assert result.exit_code == 2
     assert "--target '1'" in result.stderr or "--target 1" in result.stderr
@@ -284,7 +285,7 @@ def test_bad_rows_do_not_stop_the_others(bank: Path, tmp_path: Path) -> None:
     ]["statuses"] == {"found": 9, "invalid_input": 3}
 
 
-def test_a_model_that_fails(bank: Path, tmp_path: Path) -> None:
+def test_a_failing_model_exits_with_3(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "p.json", model="bank_rule:broken")
     assert result.exit_code == 3
     assert "the bank's computer is down" in result.stderr
@@ -292,7 +293,7 @@ def test_a_model_that_fails(bank: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_that_fails_for_some(bank: Path, tmp_path: Path) -> None:
+def test_rows_the_model_fails_on_exit_with_4(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "p.json", model="bank_rule:fails_on_old_cooks")
     assert result.exit_code == 4
     assert "the model failed for" in result.stderr
@@ -301,19 +302,18 @@ def test_a_model_that_fails_for_some(bank: Path, tmp_path: Path) -> None:
     assert {"invalid_input", "found"} <= set(plans.summary["status"])
 
 
-def test_same_seed_same_file(bank: Path, tmp_path: Path) -> None:
-    for name in ("a.json", "b.json"):
-        recommend(bank, tmp_path / name)
-    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
+def test_same_seed_same_file(bank: Path, plans_file: Path, tmp_path: Path) -> None:
+    recommend(bank, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == plans_file.read_text()
 
 
-def test_row_numbers_where_nothing_labels_people(bank: Path, tmp_path: Path) -> None:
+def test_people_without_labels_get_row_numbers(bank: Path, tmp_path: Path) -> None:
     pd.read_csv(bank / "people.csv").drop(columns="id").to_csv(tmp_path / "plain.csv", index=False)
     recommend(bank, tmp_path / "p.json", people=str(tmp_path / "plain.csv"))
     assert lw.RecoursePlans.from_json(tmp_path / "p.json").summary.index.tolist() == list(range(12))
 
 
-def test_an_unexpected_fault_is_not_swallowed(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_raised(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(*_: object, **__: object) -> None:
         raise AssertionError("a bug")
 
@@ -323,7 +323,9 @@ def test_an_unexpected_fault_is_not_swallowed(bank: Path, tmp_path: Path, monkey
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interruption(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_exits_with_130_and_writes_nothing(
+    bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -334,27 +336,30 @@ def test_an_interruption(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not list(tmp_path.iterdir())
 
 
-def test_help_has_examples_and_exit_codes(bank: Path) -> None:
-    for command in ([], ["demo"], ["schema"], ["schema", "infer"], ["recommend"], ["explain"]):
+def test_every_help_has_examples_and_exit_codes(bank: Path) -> None:
+    groups = (["schema"], ["study"], ["keys"])
+    of_groups = (["schema", "infer"], *(["study", name] for name in ("create", "collect", "analyse")))
+    keys = (["keys", name] for name in ("create", "list", "revoke"))
+    single = ("demo", "recommend", "explain", "audit", "serve", "replay", "erase")
+    for command in ([], *groups, *of_groups, *keys, *([name] for name in single)):
         said = run(*command, "--help").stdout
         assert "Example" in said
         assert "leastways" in said
-        if command != ["schema"]:
+        if command not in groups:
             assert "Exit codes" in said
 
 
-def test_training_may_have_columns_that_are_no_features(bank: Path, tmp_path: Path) -> None:
+def test_other_columns_of_the_training_table_change_nothing(bank: Path, plans_file: Path, tmp_path: Path) -> None:
     """A customer's number, say: it changes nothing."""
     train = table(bank / "train.csv")
     train.assign(customer=range(len(train)), note="x")[["note", *train.columns, "customer"]].to_csv(
         tmp_path / "wide.csv", index=False
     )
-    assert recommend(bank, tmp_path / "plans.json").exit_code == 0
     assert recommend(bank, tmp_path / "wide.json", data=str(tmp_path / "wide.csv")).exit_code == 0
-    assert (tmp_path / "wide.json").read_bytes() == (tmp_path / "plans.json").read_bytes()
+    assert (tmp_path / "wide.json").read_bytes() == plans_file.read_bytes()
 
 
-def test_what_an_unserved_cost_function_counts(bank: Path, tmp_path: Path) -> None:
+def test_uncovered_cost_and_n_costs_reach_the_settings(bank: Path, tmp_path: Path) -> None:
     recommend(bank, tmp_path / "plans.json", "--uncovered-cost", 3, "--n-costs", 30)
     settings = lw.RecoursePlans.from_json(tmp_path / "plans.json").settings
     assert (settings["uncovered_cost"], settings["n_costs"]) == (3, 30)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.bank import recommend
+from tests.support.command_line import recommend
 
 NO_FILES: dict[str, str] = {}
 
@@ -43,7 +43,7 @@ NO_FILES: dict[str, str] = {}
         (NO_FILES, ["--range", "hours-week=20-50"], "such as 20:50"),
         (NO_FILES, ["--range", "hours-week=50:20"], "from 50 down to 20"),
         (NO_FILES, ["--range", "job title=cook,nures"], "Did you mean 'nurse'"),
-        (NO_FILES, ["--range", "age=18:20", "--range", "age=60:65"], "--range names 'age' 2 times; say it once"),
+        (NO_FILES, ["--range", "age=18:20", "--range", "age=60:65"], "--range names 'age' 2 times; name it once"),
         (NO_FILES, ["--score", "age=0.5", "--score", "age=0.5"], "--score names 'age' 2 times"),
         ({"model": "bank"}, [], "file with --trust"),
         (NO_FILES, ["--alpha", "1.5"], "alpha must be a number from 0 to 1"),
@@ -66,7 +66,9 @@ NO_FILES: dict[str, str] = {}
         (NO_FILES, ["--distill", "200", "--method", "cols"], "distill is for --method guided"),
     ],
 )
-def test_messages(bank: Path, tmp_path: Path, files: dict[str, str], more: list[str], message: str) -> None:
+def test_bad_options_are_named_with_a_remedy(
+    bank: Path, tmp_path: Path, files: dict[str, str], more: list[str], message: str
+) -> None:
     result = recommend(bank, tmp_path / "plans.json", *more, **files)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -74,7 +76,7 @@ def test_messages(bank: Path, tmp_path: Path, files: dict[str, str], more: list[
     assert not list(tmp_path.iterdir())
 
 
-def test_a_typo_in_the_schema(bank: Path, tmp_path: Path) -> None:
+def test_a_typo_in_the_schema_is_named(bank: Path, tmp_path: Path) -> None:
     text = (bank / "schema.yaml").read_text().replace("direction: up", "directoin: up")
     (tmp_path / "typo.yaml").write_text(text)
     result = recommend(bank, tmp_path / "plans.json", schema=str(tmp_path / "typo.yaml"))
@@ -83,14 +85,14 @@ def test_a_typo_in_the_schema(bank: Path, tmp_path: Path) -> None:
     assert "Did you mean 'direction'" in result.stderr
 
 
-def test_errors_as_json_too(bank: Path, tmp_path: Path) -> None:
+def test_errors_are_also_json(bank: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "plans.json", "--json", "--method", "colls")
     error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"], result.exit_code) == ("SettingError", 2, 2)
     assert "Did you mean 'cols'" in error["message"]
 
 
-def test_a_number_column_with_text_in_training(bank: Path, tmp_path: Path) -> None:
+def test_text_in_a_numeric_training_column_is_named(bank: Path, tmp_path: Path) -> None:
     lines = (bank / "train.csv").read_text().splitlines()
     lines[3] = "old," + lines[3].split(",", 1)[1]
     (tmp_path / "train.csv").write_text("\n".join(lines))
@@ -99,7 +101,7 @@ def test_a_number_column_with_text_in_training(bank: Path, tmp_path: Path) -> No
     assert "row 2, column 'age': 'old' is not a number" in result.stderr
 
 
-def test_people_with_a_column_too_many(bank: Path, tmp_path: Path) -> None:
+def test_unknown_columns_of_people_are_named(bank: Path, tmp_path: Path) -> None:
     rows = (bank / "people.csv").read_text()
     (tmp_path / "crowd.csv").write_text(rows)
     result = recommend(bank, tmp_path / "plans.json", people=str(tmp_path / "crowd.csv"))
@@ -108,7 +110,7 @@ def test_people_with_a_column_too_many(bank: Path, tmp_path: Path) -> None:
     assert "If a column labels people, name it: --index." in result.stderr
 
 
-def test_a_column_that_training_lacks(bank: Path, tmp_path: Path) -> None:
+def test_a_missing_training_column_is_named(bank: Path, tmp_path: Path) -> None:
     """The file is named: there are two."""
     text = (bank / "train.csv").read_text().replace("hours-week", "hours-weeks", 1)
     (tmp_path / "other.csv").write_text(text)
@@ -123,13 +125,13 @@ def test_a_column_that_training_lacks(bank: Path, tmp_path: Path) -> None:
     ("name", "message"),
     [("plans.xlsx", "must end in .json, .csv, .parquet"), ("nowhere/plans.json", "there is no folder")],
 )
-def test_where_results_cannot_go(bank: Path, tmp_path: Path, name: str, message: str) -> None:
+def test_unwritable_outputs_are_refused_before_any_work(bank: Path, tmp_path: Path, name: str, message: str) -> None:
     result = recommend(bank, tmp_path / name, data="not-even-looked-at.csv")
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-def test_nothing_is_replaced_unasked(bank: Path, tmp_path: Path) -> None:
+def test_files_are_replaced_only_with_force(bank: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.csv"
     out.write_text("precious")
     result = recommend(bank, out)
@@ -149,7 +151,7 @@ def test_an_input_is_never_replaced(bank: Path, tmp_path: Path) -> None:
     assert people.read_bytes() == (bank / "people.csv").read_bytes()
 
 
-def test_parquet_without_its_extra_is_told_before_any_work(
+def test_a_missing_parquet_extra_is_named_before_any_work(
     bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

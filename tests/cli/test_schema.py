@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from leastways.schema import AtMost, Schema
-from tests.cli.bank import document, run
+from tests.support.command_line import document, run
 
 
 @pytest.mark.parametrize("name", ["train.csv", "train.parquet"])
-def test_writes_and_shows(bank: Path, tmp_path: Path, name: str) -> None:
+def test_infer_writes_and_shows_a_schema(bank: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "schema.yaml"
     result = run("schema", "infer", bank / name, "--target", "approved", "-o", out)
     assert result.exit_code == 0
@@ -24,7 +24,7 @@ def test_writes_and_shows(bank: Path, tmp_path: Path, name: str) -> None:
         assert word in result.stdout
 
 
-def test_as_json(bank: Path, tmp_path: Path) -> None:
+def test_infer_prints_the_schema_as_json(bank: Path, tmp_path: Path) -> None:
     result = run("schema", "infer", bank / "train.csv", "-t", "approved", "-o", tmp_path / "s.yml", "--json")
     said = document(result)
     assert result.stderr == ""
@@ -34,7 +34,7 @@ def test_as_json(bank: Path, tmp_path: Path) -> None:
     assert said["features"][2]["values"] == ["clerk", "cook", "nurse"]
 
 
-def test_does_not_replace_unasked(bank: Path, tmp_path: Path) -> None:
+def test_a_schema_is_replaced_only_with_force(bank: Path, tmp_path: Path) -> None:
     out = tmp_path / "schema.yaml"
     out.write_text("edited by hand")
     arguments = ["schema", "infer", bank / "train.csv", "--target", "approved", "-o", out]
@@ -53,14 +53,14 @@ def test_does_not_replace_unasked(bank: Path, tmp_path: Path) -> None:
         ("train.csv", "approved", "s.json", "must end in .yaml, .yml"),
     ],
 )
-def test_bad_input(bank: Path, tmp_path: Path, data: str, target: str, out: str, message: str) -> None:
+def test_bad_input_is_named(bank: Path, tmp_path: Path, data: str, target: str, out: str, message: str) -> None:
     result = run("schema", "infer", bank / data, "--target", target, "-o", tmp_path / out)
     assert result.exit_code == 2
     assert message in result.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_from_file_to_schema_and_back(tmp_path: Path) -> None:
+def test_infer_and_read_table_agree_on_values(tmp_path: Path) -> None:
     """What `infer` saw in a file is what `recommend` will read from it: NA stays a category, 007 a code."""
     from leastways.io import read_table
 
@@ -88,7 +88,7 @@ def customers(bank: Path, tmp_path: Path) -> Path:
     return tmp_path / "customers.csv"
 
 
-def test_columns_that_are_no_features_are_all_named_and_can_be_dropped(customers: Path, tmp_path: Path) -> None:
+def test_unusable_columns_are_all_named_and_can_be_dropped(customers: Path, tmp_path: Path) -> None:
     arguments = ["schema", "infer", customers, "-t", "approved", "-o", tmp_path / "s.yaml"]
     result = run(*arguments)
     assert result.exit_code == 2
@@ -114,13 +114,13 @@ def test_the_index_may_be_dropped_too(customers: Path, tmp_path: Path) -> None:
         ("approved", "--drop 'approved' is the target"),
     ],
 )
-def test_what_cannot_be_dropped(customers: Path, tmp_path: Path, name: str, message: str) -> None:
+def test_columns_that_cannot_be_dropped_are_named(customers: Path, tmp_path: Path, name: str, message: str) -> None:
     result = run("schema", "infer", customers, "-t", "approved", "-o", tmp_path / "s.yaml", "--drop", name)
     assert result.exit_code == 2
     assert message in result.stderr.replace("\n", "")
 
 
-def test_how_to_keep_options_short(bank: Path, tmp_path: Path) -> None:
+def test_the_printed_rule_is_valid(bank: Path, tmp_path: Path) -> None:
     """What is said at the end can be done: the line makes a schema with that rule."""
     out = tmp_path / "schema.yaml"
     said = run("schema", "infer", bank / "train.csv", "-t", "approved", "-o", out).stdout
@@ -129,7 +129,7 @@ def test_how_to_keep_options_short(bank: Path, tmp_path: Path) -> None:
     assert Schema.from_yaml(out).rules == (AtMost(3),)
 
 
-def test_columns_that_look_as_if_something_else_was_meant(tmp_path: Path) -> None:
+def test_suspicious_columns_are_noted(tmp_path: Path) -> None:
     file, out = tmp_path / "t.csv", tmp_path / "s.yaml"
     file.write_text('city,use,yes\nParis,35%,0\nPARIS,"1.200,50",1\n')
     result = run("schema", "infer", file, "-t", "yes", "-o", out)
@@ -141,7 +141,7 @@ def test_columns_that_look_as_if_something_else_was_meant(tmp_path: Path) -> Non
     assert [text.partition(" ")[0] for text in said] == ["column", "column"]
 
 
-def test_many_numbers_written_as_text(tmp_path: Path) -> None:
+def test_many_numbers_written_as_text_are_refused(tmp_path: Path) -> None:
     pd.DataFrame({"pay": [f"€{n},500" for n in range(1, 250)], "yes": 1}).to_csv(tmp_path / "t.csv", index=False)
     result = run("schema", "infer", tmp_path / "t.csv", "-t", "yes", "-o", tmp_path / "s.yaml")
     assert result.exit_code == 2

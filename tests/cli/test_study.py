@@ -9,8 +9,8 @@ import pytest
 
 import leastways as lw
 from leastways.study import Study
-from tests.cli.bank import document, run
 from tests.support import study_answers
+from tests.support.command_line import document, run
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def answer(study: Study, place: Path) -> Path:
     return study_answers.answered(study, offered, place)
 
 
-def test_the_whole_way(folder: Path, tmp_path: Path) -> None:
+def test_create_collect_analyse(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("statsmodels")
     study = create(
         folder, tmp_path / "study", "--data", folder / "train.csv", "--annotators", "ann,bob,cy", "--seed", 3
@@ -59,7 +59,7 @@ def test_the_whole_way(folder: Path, tmp_path: Path) -> None:
     assert all(Path(name).is_file() for name in said["files"])
 
 
-def test_what_is_made_as_json(folder: Path, tmp_path: Path) -> None:
+def test_create_as_json_lists_the_forms(folder: Path, tmp_path: Path) -> None:
     more = ["--names", "a b", "c", "--people", "7", "--annotators", "4", "--per-item", "2", "--options", "2"]
     out = tmp_path / "study"
     said = document(run("study", "create", folder / "guided.json", folder / "random.json", "-o", out, *more, "--json"))
@@ -70,7 +70,7 @@ def test_what_is_made_as_json(folder: Path, tmp_path: Path) -> None:
     assert said["id"] == Study.read(out).id
 
 
-def test_profiles_from_a_file(folder: Path, tmp_path: Path) -> None:
+def test_profiles_of_a_file_are_shown_in_forms(folder: Path, tmp_path: Path) -> None:
     label = study_answers.plans().summary.index[0]
     file = tmp_path / "profiles.json"
     said = {"scores": {"savings": 0.6, "job": 0.4}, "ranges": {"savings": {"max": 20000}, "job": ["office"]}}
@@ -87,7 +87,7 @@ def test_profiles_from_a_file(folder: Path, tmp_path: Path) -> None:
     ("content", "match"),
     [("{", "cannot read profiles"), ("[]", "must hold an object"), ('{"1": {"score": {}}}', "Did you mean 'scores'?")],
 )
-def test_profiles_that_are_none(folder: Path, tmp_path: Path, content: str, match: str) -> None:
+def test_bad_profiles_are_refused(folder: Path, tmp_path: Path, content: str, match: str) -> None:
     (tmp_path / "p.json").write_text(content)
     plans = [folder / "guided.json", folder / "random.json"]
     result = run("study", "create", *plans, "--out", tmp_path / "s", "--profiles", tmp_path / "p.json")
@@ -124,7 +124,7 @@ def test_problems_are_shown_and_counted(folder: Path, tmp_path: Path) -> None:
     assert (study.folder / "problems.csv").read_text().count("\n") == 4
 
 
-def test_in_the_wrong_order(folder: Path, tmp_path: Path) -> None:
+def test_commands_in_the_wrong_order_name_the_missing_one(folder: Path, tmp_path: Path) -> None:
     assert "study create" in run("study", "collect", tmp_path, tmp_path).stderr
     study = create(folder, tmp_path / "study", "--people", 5)
     result = run("study", "analyse", study.folder)
@@ -148,7 +148,7 @@ def test_in_the_wrong_order(folder: Path, tmp_path: Path) -> None:
         ("annotator,", "who,", "other columns"),
     ],
 )
-def test_a_table_edited_by_hand(folder: Path, tmp_path: Path, old: str, new: str, match: str) -> None:
+def test_a_changed_answer_table_is_refused(folder: Path, tmp_path: Path, old: str, new: str, match: str) -> None:
     study = create(folder, tmp_path / "study", "--people", 3)
     run("study", "collect", study.folder, answer(study, tmp_path / "in"))
     table = study.folder / "answers.csv"
@@ -166,7 +166,7 @@ def test_a_table_edited_by_hand(folder: Path, tmp_path: Path, old: str, new: str
         assert "holds an answer twice" in run("study", "analyse", study.folder).stderr
 
 
-def test_plans_of_others(folder: Path, tmp_path: Path) -> None:
+def test_plans_of_different_schemas_are_refused(folder: Path, tmp_path: Path) -> None:
     other = study_answers.plans().schema.update(savings={"unit": "EUR"})
     held = study_answers.plans()
     plans = lw.RecoursePlans(other, held.people, held.summary, held.options, held.failed_rows, held.settings)

@@ -69,7 +69,7 @@ def test_is_frozen_and_picklable(small: Dataset) -> None:
         ({"protected": ("plans",)}, "no feature 'plans'. Did you mean 'plan'?"),
     ],
 )
-def test_a_data_set_that_contradicts_itself(small: Dataset, changes: dict[str, object], message: str) -> None:
+def test_inconsistent_data_sets_are_refused(small: Dataset, changes: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message.replace("?", r"\?")):
         replace(small, **changes)  # type: ignore[arg-type]
 

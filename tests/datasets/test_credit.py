@@ -69,7 +69,7 @@ def test_columns_are_complete_and_typed(credit: Dataset) -> None:
     assert set(frame["job"]) == set(JOBS)
 
 
-def test_values_are_ones_that_people_name(credit: Dataset) -> None:
+def test_values_are_rounded_as_people_name_them(credit: Dataset) -> None:
     frame = credit.frame
     assert (frame["monthly_income"] % 10 == 0).all()
     assert (frame["savings"] % 100 == 0).all()
@@ -98,7 +98,7 @@ def test_marginals_of_the_structure() -> None:
     assert frame["card_utilisation"].corr(frame["savings"]) < -0.2
 
 
-def test_protected_groups_fare_mildly_worse() -> None:
+def test_protected_groups_are_approved_slightly_less() -> None:
     frame = load_credit(n=20_000, random_state=3).frame
     by_sex, by_group = (frame.groupby(name)["approved"].mean() for name in ("sex", "group"))
     assert 0.85 < by_sex["female"] / by_sex["male"] < 0.97
@@ -124,13 +124,13 @@ def test_labels_follow_the_stated_probability() -> None:
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(max_iter=1000), GradientBoostingClassifier(random_state=0)])
-def test_models_are_as_good_as_on_real_loans(credit: Dataset, estimator: Any) -> None:
+def test_models_are_as_accurate_as_on_real_loans(credit: Dataset, estimator: Any) -> None:
     model = _trained(credit, estimator)
     truth = credit.frame.loc[credit.people.index, "approved"]
     assert 0.78 < roc_auc_score(truth, model.predict_proba(credit.people)[:, 1]) < 0.88
 
 
-def test_schema_fits_every_row_and_gives_it_back(credit: Dataset) -> None:
+def test_schema_encodes_and_decodes_every_row(credit: Dataset) -> None:
     schema = credit.schema()
     schema.validate(credit.frame)
     pd.testing.assert_frame_equal(schema.decode(schema.encode(credit.people)), credit.people)
@@ -142,7 +142,7 @@ def test_schema_fits_every_row_and_gives_it_back(credit: Dataset) -> None:
     assert schema.by_name["education"].values == EDUCATION
 
 
-def test_refused_people_can_usually_be_turned_around_by_one_change(credit: Dataset) -> None:
+def test_one_change_is_usually_enough(credit: Dataset) -> None:
     model = _trained(credit, LogisticRegression(max_iter=1000))
     refused = credit.people[model.predict_proba(credit.people)[:, 1] < 0.5].head(100)
     moves = pd.concat(

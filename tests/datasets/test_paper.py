@@ -12,8 +12,7 @@ from scipy.stats import percentileofscore
 
 from leastways.datasets import Dataset, load_adult_binary, load_compas_binary
 from leastways.errors import DataError
-
-from .made_up import write_binary
+from tests.support.public_data_files import write_binary
 
 Loader = Callable[[Path], Dataset]
 
@@ -114,7 +113,7 @@ def test_people_fit_the_schema(real_data_dir: Path, load: Loader) -> None:
 
 
 @pytest.mark.parametrize(("load", "name"), [(load_adult_binary, "adult_binary"), (load_compas_binary, "compas_binary")])
-def test_any_folder_in_this_layout_will_do(tmp_path: Path, load: Loader, name: str) -> None:
+def test_any_folder_in_this_layout_is_read(tmp_path: Path, load: Loader, name: str) -> None:
     data = load(write_binary(tmp_path, name))
     assert data.features == ["age", "sex", "race", "capital-gain"]
     assert (len(data.frame), len(data.train), len(data.people)) == (40, 30, 5)
@@ -133,7 +132,7 @@ def test_any_folder_in_this_layout_will_do(tmp_path: Path, load: Loader, name: s
     assert data.model(data.people).shape == (5,)
 
 
-def test_a_split_without_a_column(tmp_path: Path) -> None:
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = write_binary(tmp_path, "adult_binary") / "adult_binary" / "val.csv"
     pd.read_csv(path).drop(columns="race").to_csv(path, index=False)
     with pytest.raises(DataError, match=r"val.csv' lacks the columns race"):
@@ -141,11 +140,11 @@ def test_a_split_without_a_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("load", [load_adult_binary, load_compas_binary])
-def test_missing_folder_says_what_to_do(no_data: Path, load: Loader) -> None:
+def test_a_missing_folder_is_named_with_a_remedy(no_data: Path, load: Loader) -> None:
     with pytest.raises(FileNotFoundError, match=r"model.npz.*data_dir=, or set LEASTWAYS_DATA"):
         load(no_data / "nowhere")
 
 
-def test_there_is_no_download(no_data: Path) -> None:
+def test_binary_sets_have_no_download(no_data: Path) -> None:
     with pytest.raises(DataError, match=r"'adult_binary' has no public download in the form used here.*all.csv"):
         load_adult_binary(download=True)

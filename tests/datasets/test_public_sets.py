@@ -12,8 +12,7 @@ from leastways.datasets import Dataset, load_adult, load_german, load_recidivism
 from leastways.datasets.adult import EDUCATION
 from leastways.datasets.german import RULES
 from leastways.errors import DataError, SettingError
-
-from .made_up import write_adult, write_german, write_recidivism
+from tests.support.public_data_files import write_adult, write_german, write_recidivism
 
 
 def assert_split(data: Dataset) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from leastways.cli.plans import _with_one_type_per_column
 from leastways.errors import DataError, SettingError
 from leastways.io import OutputFile
 
 
 @pytest.mark.parametrize("fault", [ValueError("bug"), KeyboardInterrupt(), MemoryError()])
-def test_a_crash_half_way_leaves_nothing_and_loses_nothing(tmp_path: Path, fault: BaseException) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, fault: BaseException) -> None:
     def half(path: Path) -> None:
         path.write_text("half of")
         raise fault
@@ -28,7 +26,7 @@ def test_a_crash_half_way_leaves_nothing_and_loses_nothing(tmp_path: Path, fault
     assert [p.read_text() for p in tmp_path.iterdir()] == ["the old one"]
 
 
-def test_the_target_appears_only_when_it_is_whole(tmp_path: Path) -> None:
+def test_the_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     target = OutputFile.check(tmp_path / "plans.csv", (".csv",), force=False)
 
     def watched(path: Path) -> None:
@@ -42,7 +40,7 @@ def test_the_target_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_data_error(tmp_path: Path) -> None:
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
@@ -50,17 +48,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         OutputFile.check(tmp_path / "plans.csv", (".csv",), force=False).write(full)
 
 
-def test_a_folder_in_the_way(tmp_path: Path) -> None:
+def test_a_folder_of_that_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plans.csv").mkdir()
     with pytest.raises(SettingError, match="is a folder"):
         OutputFile.check(tmp_path / "plans.csv", (".csv",), force=True)
-
-
-def test_columns_of_mixed_types_become_text_for_parquet(tmp_path: Path) -> None:
-    table = pd.DataFrame({"a": [1, 2.5, 3], "b": [1, "x", None], "c": [True, None, False]}, dtype=object)
-    made = _with_one_type_per_column(table)
-    assert made["b"].tolist()[:2] == ["1", "x"]
-    assert made["b"].isna().tolist() == [False, False, True]
-    assert made["c"].tolist() == [True, None, False]
-    made.to_parquet(tmp_path / "t.parquet")
-    assert len(pd.read_parquet(tmp_path / "t.parquet")) == 3

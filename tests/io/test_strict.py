@@ -44,7 +44,7 @@ def _languages(folder: Path) -> Any:
 @pytest.mark.parametrize(
     ("content", "words"), [(DEEP, "nested too deeply"), ('{"7": {}, "8": {}, "7": {}}', "the key '7' occurs twice")]
 )
-def test_every_door_says_what_is_wrong(tmp_path: Path, door: str, content: str, words: str) -> None:
+def test_every_reader_names_the_file_and_the_error(tmp_path: Path, door: str, content: str, words: str) -> None:
     name, read = DOORS[door]
     (tmp_path / name).write_text(content)
     with pytest.raises(LeastwaysError, match=words) as error:
@@ -52,7 +52,7 @@ def test_every_door_says_what_is_wrong(tmp_path: Path, door: str, content: str, 
     assert name in str(error.value)
 
 
-def test_what_is_fine_is_read_as_ever(tmp_path: Path) -> None:
+def test_valid_json_and_yaml_are_read(tmp_path: Path) -> None:
     text = '{"a": [1, 2.5, null, {"a": "x"}], "b": {"a": true}}'
     said = {"a": [1, 2.5, None, {"a": "x"}], "b": {"a": True}}
     assert json_of(text) == json_of(text.encode()) == yaml_of(text) == said
@@ -60,7 +60,7 @@ def test_what_is_fine_is_read_as_ever(tmp_path: Path) -> None:
     assert read_json(tmp_path / "x.json") == said
 
 
-def test_what_is_missing_or_no_text(tmp_path: Path) -> None:
+def test_missing_and_binary_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot read wishes from .*x\.json"):
         read_json(tmp_path / "x.json", "wishes")
     (tmp_path / "x.json").write_bytes(b"\xff")
@@ -70,7 +70,7 @@ def test_what_is_missing_or_no_text(tmp_path: Path) -> None:
         yaml_of("2026-13-01")  # looks like a date, and is none
 
 
-def test_a_spoiled_line_of_a_journal_is_passed_over(tmp_path: Path) -> None:
+def test_a_damaged_journal_line_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(
         '{"format": "leastways run", "version": 1, "finished": false, "input": {"rows": 9}}'
     )
@@ -79,6 +79,6 @@ def test_a_spoiled_line_of_a_journal_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a: !!bool maybe", "a: !!timestamp x", "a: !!int ''"])
-def test_tags_that_do_not_fit_are_faults_of_the_file(text: str) -> None:
+def test_wrong_yaml_tags_are_value_errors(text: str) -> None:
     with pytest.raises(ValueError, match="not of the type that its tag says"):
         yaml_of(text)

@@ -45,7 +45,7 @@ def category(*values: Any, dtype: str = "str", **more: Any) -> Feature:
         (Feature("f", "real", (0.1, 2.0), dtype="float64"), ["1e0", " 2 "], [1.0, 2.0], "float64"),
     ],
 )
-def test_by_the_schema(feature: Feature, texts: list[str], values: list[Any], dtype: str) -> None:
+def test_a_column_is_typed_by_its_feature(feature: Feature, texts: list[str], values: list[Any], dtype: str) -> None:
     column = typed_column(texts, feature)
     wanted = "object" if dtype == "str" and pd.__version__ < "3" else dtype
     assert str(column.dtype) == wanted
@@ -53,7 +53,7 @@ def test_by_the_schema(feature: Feature, texts: list[str], values: list[Any], dt
 
 
 @pytest.mark.parametrize("text", ["", " ", "NA", "nan", "NaN", "null", "N/A", "None"])
-def test_a_missing_number(text: str) -> None:
+def test_texts_for_missing_numbers_become_nan(text: str) -> None:
     column = typed_column(["1", text], Feature("f", "integer", (0, 1, 2), dtype="int64"))
     assert column.dtype == np.float64
     assert math.isnan(column[1])
@@ -72,19 +72,19 @@ def test_a_missing_number(text: str) -> None:
         (["NA", "b"], ["NA", "b"]),
     ],
 )
-def test_by_guess(texts: list[str], values: list[Any]) -> None:
+def test_types_are_inferred_without_a_schema(texts: list[str], values: list[Any]) -> None:
     column = inferred_column(texts)
     assert column.tolist() == values
     assert [type(v) for v in column.tolist()] == [type(v) for v in values]
 
 
-def test_a_guess_with_missing_values() -> None:
+def test_inferred_columns_keep_missing_values() -> None:
     assert inferred_column(["1", "", "NA"]).isna().tolist() == [False, True, True]
     assert inferred_column(["a", "", "NA"]).isna().tolist() == [False, True, False]
     assert inferred_column(["True", ""]).isna().tolist() == [False, True]
 
 
-def test_labels() -> None:
+def test_labels_are_whole_numbers_or_text() -> None:
     assert labels_column(["7", "12"], "id", "f").tolist() == [7, 12]
     assert labels_column(["007", "12"], "id", "f").tolist() == ["007", "12"]
     assert labels_column(["a", "12"], "id", "f").tolist() == ["a", "12"]
@@ -92,7 +92,7 @@ def test_labels() -> None:
         labels_column(["a", ""], "id", "f.csv")
 
 
-def test_an_index_that_pandas_wrote(tmp_path: Path) -> None:
+def test_an_unnamed_first_column_is_the_index(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1, 2]}, index=["x", "y"])
     frame.to_csv(tmp_path / "t.csv")
     frame.to_parquet(tmp_path / "t.parquet")
@@ -100,7 +100,7 @@ def test_an_index_that_pandas_wrote(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(read_table(tmp_path / name), frame)
 
 
-def test_the_index_of_a_parquet_file(tmp_path: Path) -> None:
+def test_a_parquet_index_labels_people(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1, 2], "name": [5, 6]}, index=pd.Index([8, 9], name="other"))
     frame.to_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet").index.tolist() == [8, 9]
@@ -140,13 +140,13 @@ def test_a_field_of_blanks_is_a_row_where_there_is_one_column(tmp_path: Path) ->
         (b'a,b\n0,1\n"1"x,2\n', "line 3: ',' expected after"),
     ],
 )
-def test_a_csv_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+def test_malformed_csv_files_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(DataError, match=message):
         read_table(tmp_path / "t.csv")
 
 
-def test_a_parquet_file_that_is_none(tmp_path: Path) -> None:
+def test_malformed_parquet_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"PAR1 or not")
     with pytest.raises(DataError, match="as Parquet"):
         read_table(tmp_path / "t.parquet")
@@ -170,7 +170,7 @@ words = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, ma
         max_size=12,
     )
 )
-def test_a_csv_file_brings_back_what_was_written(rows: list[tuple[int, float, str, bool]]) -> None:
+def test_csv_files_round_trip(rows: list[tuple[int, float, str, bool]]) -> None:
     """For all tables that fit their schema: write as CSV, read by the schema, and it is the same table."""
     frame = pd.DataFrame(rows, columns=["count", "amount", "word", "flag"])
     schema = Schema.infer(frame)

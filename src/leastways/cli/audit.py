@@ -47,9 +47,7 @@ def audit(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="With --data: the plans' model, to separate its part in a gap from the search's. Takes longer."
-        ),
+        typer.Option(help="With --data: the plans' model, to separate its part in a gap from the search's. Slower."),
     ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="Attributes that the model does not use, a row per person: .csv or .parquet.")

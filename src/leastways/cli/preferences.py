@@ -25,8 +25,8 @@ from leastways.schema import Feature, Schema
 def target_label(text: str, model: object, train: pd.DataFrame, target: str | None) -> Any:
     """Return the label that a text names: '1' is 1 where labels are numbers, 'yes' is 'yes'.
 
-    The model's own classes decide, else the labels of the training table, else the form of the text. The labels of an ONNX
-    model whose classes are not known are column numbers.
+    The model's own classes decide, else the labels of the training table, else the form of the text. The labels of an
+    ONNX model whose classes are not known are column numbers.
     """
     known = _known_labels(model, train, target)
     for label in known:

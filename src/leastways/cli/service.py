@@ -185,7 +185,7 @@ def erase(
     ] = None,
     older_than: Annotated[
         int | None,
-        typer.Option(min=0, metavar="DAYS", help="Or all people who were sent more than this many days ago."),
+        typer.Option(min=0, metavar="DAYS", help="Or all people sent more than this many days ago."),
     ] = None,
     config: ConfigFile = _Config,
     as_json: JsonFlag = False,

@@ -32,7 +32,7 @@ class Split:
 
 
 def split_balanced(frame: pd.DataFrame, target: str, favourable: Any, random_state: int) -> Split:
-    """Undersample the larger class, set a tenth aside for validation, and draw people from the other class of the rest."""
+    """Undersample the larger class, set a tenth aside, and draw people from the undesired class of the rest."""
     rng = np.random.Generator(np.random.PCG64(check_seed(random_state)))
     good = np.flatnonzero((frame[target] == favourable).to_numpy())
     bad = np.flatnonzero((frame[target] != favourable).to_numpy())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.bank import run
+from tests.support.command_line import run
 
 pytest.importorskip("psycopg")
 
@@ -20,7 +20,7 @@ NOBODY = "postgresql://desk:s3cret@127.0.0.1:1/bank"  # port 1: nothing listens 
 
 
 @pytest.mark.parametrize("command", [["serve"], ["keys", "list"], ["erase", "--reference", "x"]])
-def test_the_cause_is_told(tmp_path: Path, command: list[str]) -> None:
+def test_an_unreachable_database_is_named_without_its_password(tmp_path: Path, command: list[str]) -> None:
     file = write_shop(tmp_path)
     file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"database": NOBODY}))
     result = run(*command, "--config", file)
@@ -32,7 +32,7 @@ def test_the_cause_is_told(tmp_path: Path, command: list[str]) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_nothing_of_its_log_is_left_after_the_command(tmp_path: Path) -> None:
+def test_log_handlers_are_removed_after_the_command(tmp_path: Path) -> None:
     """A handler that stayed would go on writing to a stderr that may be closed by then."""
     file = write_shop(tmp_path)
     file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"database": NOBODY}))
@@ -51,7 +51,7 @@ def test_the_password_is_left_out_where_the_driver_repeats_it() -> None:
     assert str(error.value) == "gone: no server takes ***"
 
 
-def test_elsewhere_the_cause_is_kept_back() -> None:
+def test_callers_over_http_do_not_see_the_cause() -> None:
     """What callers over HTTP are told is the message of this error."""
     engine = open_engine(NOBODY.replace("://", "+psycopg://"))
     with pytest.raises(DatabaseDown) as error, reading(engine) as session:
@@ -60,7 +60,7 @@ def test_elsewhere_the_cause_is_kept_back() -> None:
 
 
 @pytest.mark.parametrize("url", ["desk:s3@cret@host/bank", "desk:s3cret@host:port/bank"])
-def test_an_address_that_cannot_be_read(url: str) -> None:
+def test_an_invalid_database_url_does_not_show_its_password(url: str) -> None:
     with pytest.raises(SettingError, match="%40 for @") as error:
         open_engine(f"postgresql+psycopg://{url}")
     assert "cret" not in str(error.value)

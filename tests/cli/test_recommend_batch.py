@@ -11,34 +11,32 @@ import pandas as pd
 import pytest
 
 import leastways as lw
-from leastways.batch import Progress, read_plans
+from leastways.batch import read_plans
 from leastways.batch.manifest import journal_lines
-from leastways.cli.console import _figures
 from leastways.cli.recommend import _terminated_as_interrupted
 from leastways.errors import DataError
-from tests.cli.bank import SMALL, document, recommend, run
 from tests.cli.test_process import COMMAND, files
+from tests.support.command_line import SMALL, document, recommend, run
 from tests.support.processes import children, is_alive, wait_until
 
 
 @pytest.fixture(autouse=True)
-def _in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def _run_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leastways.batch.executors.pickled", lambda _: None)  # quick to start
 
 
-def test_a_folder_holds_the_plans_of_a_file(bank: Path, tmp_path: Path) -> None:
-    assert recommend(bank, tmp_path / "plans.json").exit_code == 0
+def test_a_run_folder_holds_the_same_plans_as_a_file(bank: Path, plans_file: Path, tmp_path: Path) -> None:
     result = recommend(bank, tmp_path / "plans", "--people-per-part", 5)
     assert result.exit_code == 0, result.output
     assert "All people" in result.stdout
     assert "plans" in result.stdout
-    wanted, found = lw.RecoursePlans.from_json(tmp_path / "plans.json"), read_plans(tmp_path / "plans")
+    wanted, found = lw.RecoursePlans.from_json(plans_file), read_plans(tmp_path / "plans")
     pd.testing.assert_frame_equal(found.summary, wanted.summary)
     pd.testing.assert_frame_equal(found.options, wanted.options)
     assert len(list((tmp_path / "plans" / "people").iterdir())) == 3
 
 
-def test_as_json(bank: Path, tmp_path: Path) -> None:
+def test_json_output_counts_solved_people(bank: Path, tmp_path: Path) -> None:
     said = document(recommend(bank, tmp_path / "plans", "--json", "--dedup", "--workers", 2, "--log", tmp_path / "l"))
     assert said["summary"]["people"] == 12
     assert said["solved"] == 12
@@ -49,7 +47,7 @@ def test_as_json(bank: Path, tmp_path: Path) -> None:
     assert again["summary"] == said["summary"]
 
 
-def test_a_model_that_fails_before_anything_is_found(bank: Path, tmp_path: Path) -> None:
+def test_a_model_failure_in_a_batch_run_exits_with_4(bank: Path, tmp_path: Path) -> None:
     """Their status is `none_found`, but nobody knows whether there is nothing: the code says so, as for a file."""
     asked = {"model": "bank_rule:never_accepts_cooks"}
     wanted = recommend(bank, tmp_path / "plans.json", "--editable", "hours-week", **asked)
@@ -64,7 +62,7 @@ def test_a_model_that_fails_before_anything_is_found(bank: Path, tmp_path: Path)
     assert said["cut_short"] == failed.sum()
 
 
-def test_the_audit_at_the_end(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_by_compares_a_sample_and_says_so(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a sample where there are too many people, which the report says."""
     monkeypatch.setattr("leastways.cli.recommend.SAMPLE", 8)
     result = recommend(bank, tmp_path / "plans", "--audit-by", "job title", "--audit-by", "age:30")
@@ -79,7 +77,7 @@ def test_the_audit_at_the_end(bank: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert again["audit"].endswith("report.html")
 
 
-def test_an_audit_of_people_whose_labels_are_repeated(bank: Path, tmp_path: Path) -> None:
+def test_repeated_labels_are_an_error_only_where_labels_are_needed(bank: Path, tmp_path: Path) -> None:
     """Nobody is asked for by label there; where somebody is, it is said that this cannot be."""
     rows = pd.read_csv(bank / "people.csv")
     rows.assign(id=rows["id"] // 1000).to_csv(tmp_path / "alike.csv", index=False)
@@ -108,7 +106,7 @@ def test_the_summary_is_shown_before_the_audit(bank: Path, tmp_path: Path, monke
     assert "nothing to compare" in result.stderr
 
 
-def test_groups_that_there_are_not_are_told_before_the_work(bank: Path, tmp_path: Path) -> None:
+def test_unknown_groups_are_refused_before_any_work(bank: Path, tmp_path: Path) -> None:
     for by, message in (
         ("jobb", "no column 'jobb'"),
         ("age:30,20", "rising numbers"),
@@ -120,9 +118,8 @@ def test_groups_that_there_are_not_are_told_before_the_work(bank: Path, tmp_path
         assert not (tmp_path / "plans").exists()
 
 
-def test_audit_and_explain_read_a_folder(bank: Path, tmp_path: Path) -> None:
+def test_audit_and_explain_read_a_run_folder(bank: Path, plans_file: Path, tmp_path: Path) -> None:
     assert recommend(bank, tmp_path / "plans").exit_code == 0
-    assert recommend(bank, tmp_path / "plans.json").exit_code == 0
     for sample, told in (("5", "5 of 12 people were compared"), ("12", "")):
         out = tmp_path / f"report-{sample}"
         command = ["audit", str(tmp_path / "plans"), "--by", "job title", "-o", str(out), "--sample", sample]
@@ -130,8 +127,8 @@ def test_audit_and_explain_read_a_folder(bank: Path, tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
         assert ("were compared" in result.stdout) == bool(told)
         assert told in result.stdout
-    person = lw.RecoursePlans.from_json(tmp_path / "plans.json").summary.index[0]
-    said = [run("explain", tmp_path / name, "--person", person) for name in ("plans", "plans.json")]
+    person = lw.RecoursePlans.from_json(plans_file).summary.index[0]
+    said = [run("explain", place, "--person", person) for place in (tmp_path / "plans", plans_file)]
     assert said[0].exit_code == 0, said[0].output
     assert said[0].stdout == said[1].stdout
     result = run("explain", tmp_path / "plans", "--person", "nobody at all")
@@ -139,7 +136,7 @@ def test_audit_and_explain_read_a_folder(bank: Path, tmp_path: Path) -> None:
     assert "there is no person with the label 'nobody at all'" in result.stderr.replace("\n", " ")
 
 
-def test_dedup_says_what_it_saved(bank: Path, tmp_path: Path) -> None:
+def test_dedup_reports_how_many_searches_it_saved(bank: Path, tmp_path: Path) -> None:
     rows = pd.read_csv(bank / "people.csv")
     pd.concat([rows, rows.assign(id=rows["id"] + 1000)]).to_csv(tmp_path / "twice.csv", index=False)
     result = recommend(bank, tmp_path / "plans", "--index", "id", "--dedup", people=str(tmp_path / "twice.csv"))
@@ -147,7 +144,7 @@ def test_dedup_says_what_it_saved(bank: Path, tmp_path: Path) -> None:
     assert "12 searches served 24 people" in result.stdout
 
 
-def test_bad_rows_are_told(bank: Path, tmp_path: Path) -> None:
+def test_unusable_rows_exit_with_4(bank: Path, tmp_path: Path) -> None:
     rows = pd.read_csv(bank / "people.csv", dtype=str)
     rows.loc[0, "age"] = "old"
     rows.to_csv(tmp_path / "odd.csv", index=False)
@@ -157,7 +154,7 @@ def test_bad_rows_are_told(bank: Path, tmp_path: Path) -> None:
     assert "'old' is not a number" in read_plans(tmp_path / "plans").summary["reason"].iloc[0]
 
 
-def test_what_does_not_go_together(bank: Path, tmp_path: Path) -> None:
+def test_options_of_files_and_run_folders_exclude_each_other(bank: Path, tmp_path: Path) -> None:
     for more in (["--force"], ["--certify"], ["--report", tmp_path / "r.html"]):
         result = recommend(bank, tmp_path / "plans", *more)
         assert result.exit_code == 2
@@ -173,7 +170,7 @@ def test_what_does_not_go_together(bank: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_another_run_is_refused(bank: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_run_is_refused(bank: Path, tmp_path: Path) -> None:
     assert recommend(bank, tmp_path / "plans").exit_code == 0
     again = recommend(bank, tmp_path / "plans")
     assert again.exit_code == 2
@@ -186,7 +183,7 @@ def test_another_run_is_refused(bank: Path, tmp_path: Path) -> None:
     assert "the model" in model.stderr
 
 
-def test_a_model_that_is_down(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_model_exits_with_3(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leastways.batch.driver._MODEL_PAUSE", 0.0)
     result = recommend(bank, tmp_path / "plans", model="bank_rule:broken")
     assert result.exit_code == 3
@@ -194,7 +191,7 @@ def test_a_model_that_is_down(bank: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
+def test_a_run_can_be_interrupted_and_resumed(bank: Path, tmp_path: Path) -> None:
     """Real processes, all of which get the signal, as from a terminal; the same command with --resume goes on."""
     started, plans = tmp_path / "started", tmp_path / "plans"
     last = [tuple(row) for row in pd.read_csv(bank / "people.csv")[["age", "hours-week"]].tail(4).to_numpy().tolist()]
@@ -236,13 +233,8 @@ def test_ctrl_c_and_resumed(bank: Path, tmp_path: Path) -> None:
     assert len(read_plans(tmp_path / "plans")) == 12
 
 
-def test_a_polite_request_to_end_is_an_interruption() -> None:
+def test_sigterm_is_an_interruption() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt), _terminated_as_interrupted():
         os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) == before
-
-
-def test_figures_of_the_bar() -> None:
-    assert _figures(Progress(50, 100, 0.5, 10.0, 65.0)) == "10 people/s, 50% found, 0:01:05 left"
-    assert "nan" not in _figures(Progress(0, 100, float("nan"), float("nan"), float("nan")))

@@ -1,20 +1,14 @@
-"""A small bank on disk: tables, a schema and models in every form that the command line reads."""
+"""Write the files of a small bank: tables, a schema, and models in every form that the command line reads."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
-from typer.testing import CliRunner, Result
 
-from leastways.cli import app
 from leastways.schema import Schema
 from tests.models.people import NUMBERS, TEXT, people, pipeline, yes
 
-SMALL = ["--options", "3", "--budget", "60", "--n-costs", "20"]
 RULE = """\
 import numpy as np
 
@@ -39,7 +33,7 @@ def never_accepts_cooks(frame):
 """
 
 
-def build(folder: Path) -> Path:
+def write_bank(folder: Path) -> Path:
     """Write train and people (CSV, Parquet), schema.yaml, bank_rule.py, and the model as .skops and .onnx."""
     import skl2onnx
     import skops.io
@@ -61,34 +55,3 @@ def build(folder: Path) -> Path:
     graph = skl2onnx.to_onnx(model, wide[:1], options={"zipmap": False})
     (folder / "model.onnx").write_bytes(graph.SerializeToString())
     return folder
-
-
-def run(*arguments: object) -> Result:
-    """Run the command line in this process; what the user did not cause is raised."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def recommend(bank: Path, out: Path, *more: object, **files: str) -> Result:
-    """Run `recommend` with this bank's files; keywords choose other ones."""
-    chosen = {"schema": "schema.yaml", "data": "train.csv", "people": "people.csv", "model": "bank_rule:approve"}
-    arguments: list[Any] = ["recommend", "--out", out, *SMALL]
-    for option, name in (chosen | files).items():
-        arguments += [f"--{option}", name if option == "model" and ":" in name else bank / name]
-    if (chosen | files)["people"] == "people.csv":
-        arguments += ["--index", "id"]
-    return run(*arguments, *more)
-
-
-def document(result: Result) -> dict[str, Any]:
-    """Return the one JSON document on stdout."""
-    data = json.loads(result.stdout)
-    assert isinstance(data, dict)
-    return data
-
-
-def table(path: Path) -> pd.DataFrame:
-    """Read a table that was written."""
-    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)

@@ -33,14 +33,14 @@ SCHEMA = Schema.infer(TRAIN, target="ok")
         ("x", np.array([0, 1]), "x"),
     ],
 )
-def test_the_classes_of_the_model_decide(text: str, classes: Any, label: object) -> None:
+def test_target_label_is_a_class_of_the_model(text: str, classes: Any, label: object) -> None:
     for model in (SimpleNamespace(classes_=classes), SimpleNamespace(models=[SimpleNamespace(classes=classes)])):
         found = target_label(text, model, TRAIN, "ok")
         assert found == label
         assert type(found) is type(label)
 
 
-def test_else_the_training_table_or_the_look_of_it() -> None:
+def test_without_classes_the_training_table_or_the_text_decides() -> None:
     labelled = TRAIN.assign(ok=["1", "0", "1"])
     assert target_label("1", len, labelled, "ok") == "1"
     assert target_label("1", len, TRAIN, "ok") == 1
@@ -48,7 +48,7 @@ def test_else_the_training_table_or_the_look_of_it() -> None:
         assert target_label(text, len, TRAIN.drop(columns="ok"), None) == label
 
 
-def test_an_onnx_model_without_classes_has_column_numbers() -> None:
+def test_labels_of_an_onnx_model_without_classes_are_column_numbers() -> None:
     model = OnnxModel(b"no graph")
     words = TRAIN.assign(ok=["refused", "approved", "refused"])
     assert target_label("0", model, words, "ok") == 0
@@ -56,11 +56,11 @@ def test_an_onnx_model_without_classes_has_column_numbers() -> None:
     assert target_label("0", OnnxModel(b"no graph", classes=["refused", "approved"]), words, "ok") == "0"
 
 
-def test_nothing_said() -> None:
+def test_no_options_give_no_preferences() -> None:
     assert parse_preferences(SCHEMA, (), (), (), None, ()) is None
 
 
-def test_everything_said() -> None:
+def test_all_options_are_parsed() -> None:
     said = parse_preferences(
         SCHEMA,
         ["hours", "a=b", "job"],
@@ -76,13 +76,13 @@ def test_everything_said() -> None:
     assert said.ranges == {"hours": (20, 50), "a=b": (None, 2), "job": ["x", "y"]}
 
 
-def test_locks() -> None:
+def test_locked_features_are_parsed() -> None:
     said = parse_preferences(SCHEMA, (), ["a=b", "job"], (), None, ())
     assert said is not None
     assert (said.editable, said.locked) == (None, ("a=b", "job"))
 
 
-def test_ranges() -> None:
+def test_ranges_are_parsed() -> None:
     said = parse_preferences(SCHEMA, (), (), (), None, ["hours=20:", "job=y"])
     assert said is not None
     assert said.ranges == {"hours": (20, None), "job": ["y"]}

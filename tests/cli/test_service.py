@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.bank import document, run
+from tests.support.command_line import document, run
 
 pytest.importorskip("sqlalchemy")
 
@@ -51,7 +51,7 @@ def test_keys_are_made_listed_and_revoked(file: Path) -> None:
     assert run("keys", "revoke", "nobody", "-c", file).exit_code == 2
 
 
-def test_replay_says_the_same_or_what_differs(file: Path, ids: list[str]) -> None:
+def test_replay_reports_what_differs(file: Path, ids: list[str]) -> None:
     result = run("replay", ids[0], "-c", file)
     assert result.exit_code == 0
     assert result.stdout == f"Answer {ids[0]}: the same, byte for byte.\n"
@@ -85,12 +85,12 @@ def test_erase_by_id_reference_and_age(file: Path, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("days", [800_000, 10**14])  # before the first year there is, beyond what a date can hold
-def test_nobody_came_longer_ago_than_dates_go(file: Path, ids: list[str], days: int) -> None:
+def test_erase_older_than_all_dates_erases_no_person(file: Path, ids: list[str], days: int) -> None:
     result = run("erase", "--older-than", str(days), "-c", file)
     assert (result.exit_code, result.stdout) == (0, "Erased 0 people.\n")
 
 
-def test_two_answers_of_one_person_are_both_found(file: Path) -> None:
+def test_two_answers_of_one_person_erase_one_person(file: Path) -> None:
     with serve(file, Recourse(pipeline(), BANK, **SMALL).fit(LABELLED)) as service:
         issued = service.answer([Applicant(states(1)[0])])[0]
         again = service.refine(issued.token, Preferences(editable=["income"]))
@@ -108,6 +108,6 @@ def test_the_example_can_be_served(tmp_path: Path) -> None:
     assert (again.exit_code, "is there already" in again.stderr) == (2, True)
 
 
-def test_serve_without_a_config(tmp_path: Path) -> None:
+def test_serve_without_a_config_names_the_example(tmp_path: Path) -> None:
     result = run("serve", "--config", tmp_path / "service.yaml")
     assert (result.exit_code, "serve --example" in result.stderr) == (2, True)

@@ -11,8 +11,7 @@ import pytest
 from leastways.datasets.paper import PaperNetwork
 from leastways.errors import DataError
 from leastways.models import as_model
-
-from .made_up import write_network
+from tests.support.public_data_files import write_network
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "op": "minmax", "min": 20, "max": 70},
@@ -50,12 +49,12 @@ def slow_twin(network: PaperNetwork, frame: pd.DataFrame) -> list[float]:
     return out
 
 
-def test_agrees_with_the_slow_twin_across_blocks(network: PaperNetwork) -> None:
+def test_network_agrees_with_plain_numpy(network: PaperNetwork) -> None:
     frame = people(2500)
     assert np.allclose(network(frame), slow_twin(network, frame), rtol=0, atol=1e-6)
 
 
-def test_its_torch_twin_agrees(network: PaperNetwork) -> None:
+def test_torch_model_agrees(network: PaperNetwork) -> None:
     pytest.importorskip("torch")
     frame = people(300)
     twin = as_model(network.torch_model(), 1)
@@ -64,12 +63,12 @@ def test_its_torch_twin_agrees(network: PaperNetwork) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["str", "object", "category"])
-def test_any_kind_of_text_column_will_do(network: PaperNetwork, dtype: str) -> None:
+def test_any_text_dtype_is_encoded(network: PaperNetwork, dtype: str) -> None:
     frame = people(300)
     assert np.array_equal(network(frame.astype({"job": dtype, "gain": dtype})), network(frame))
 
 
-def test_categories_in_any_order_and_unused_ones(network: PaperNetwork) -> None:
+def test_category_order_does_not_matter(network: PaperNetwork) -> None:
     frame = people(300)
     kind = pd.CategoricalDtype(["never seen", "sales", "other", "office"])
     assert np.array_equal(network(frame.astype({"job": kind})), network(frame))
@@ -80,18 +79,18 @@ def test_capital_levels_may_be_numbers(network: PaperNetwork) -> None:
     assert np.array_equal(network(frame.astype({"gain": "int64"})), network(frame))
 
 
-def test_no_rows_and_one_row(network: PaperNetwork) -> None:
+def test_zero_rows_and_one_row(network: PaperNetwork) -> None:
     frame = people(5)
     assert network(frame.iloc[:0]).shape == (0,)
     assert np.allclose(network(frame.iloc[[2]]), network(frame)[2], rtol=0, atol=1e-7)
 
 
-def test_survives_pickling(network: PaperNetwork) -> None:
+def test_network_is_picklable(network: PaperNetwork) -> None:
     frame = people(20)
     assert np.array_equal(pickle.loads(pickle.dumps(network))(frame), network(frame))
 
 
-def test_what_it_cannot_read_is_named(network: PaperNetwork) -> None:
+def test_unreadable_values_are_named(network: PaperNetwork) -> None:
     frame = people(5)
     with pytest.raises(DataError, match="column 'job' holds 'pilot'; allowed: 'office', 'other', 'sales'"):
         network(frame.assign(job="pilot"))

@@ -13,8 +13,7 @@ import pytest
 from leastways.datasets import load_adult, load_german
 from leastways.datasets.files import REMOTES, DataNotFoundError, DownloadError, Remote, cache_dir, fetch
 from leastways.errors import DataError, LeastwaysError
-
-from .made_up import write_adult
+from tests.support.public_data_files import write_adult
 
 CONTENT = b"39, State-gov, 77516\n" * 20_000
 
@@ -77,7 +76,7 @@ def left_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_good_file_is_kept_and_asked_for_once(server: Server, tmp_path: Path) -> None:
+def test_a_downloaded_file_is_kept_in_the_cache(server: Server, tmp_path: Path) -> None:
     for _ in range(2):
         path = fetch(server.remote("good"), tmp_path)
         assert path == tmp_path / "adult" / "adult.data"
@@ -94,14 +93,14 @@ def test_a_damaged_copy_in_the_cache_is_replaced(server: Server, tmp_path: Path)
 
 
 @pytest.mark.parametrize("page", ["altered", "short", "long"])
-def test_a_wrong_file_is_deleted_and_told(server: Server, tmp_path: Path, page: str) -> None:
+def test_a_wrong_file_is_deleted_and_named(server: Server, tmp_path: Path, page: str) -> None:
     with pytest.raises(DownloadError, match="is not the file it should be: its SHA-256 is") as caught:
         fetch(server.remote(page), tmp_path)
     assert isinstance(caught.value, LeastwaysError)
     assert left_in(tmp_path) == []
 
 
-def test_a_wrong_download_leaves_the_old_file_alone(server: Server, tmp_path: Path) -> None:
+def test_a_wrong_download_keeps_the_old_file(server: Server, tmp_path: Path) -> None:
     path = fetch(server.remote("good"), tmp_path)
     path.write_bytes(b"mine")
     with pytest.raises(DownloadError):
@@ -109,7 +108,7 @@ def test_a_wrong_download_leaves_the_old_file_alone(server: Server, tmp_path: Pa
     assert path.read_bytes() == b"mine"
 
 
-def test_no_such_page_and_no_server(server: Server, tmp_path: Path) -> None:
+def test_missing_pages_and_servers_are_named(server: Server, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"could not download .*404"):
         fetch(server.remote("gone"), tmp_path)
     closed = Server(CONTENT)
@@ -119,9 +118,7 @@ def test_no_such_page_and_no_server(server: Server, tmp_path: Path) -> None:
     assert left_in(tmp_path) == []
 
 
-def test_loader_downloads_only_when_told_then_uses_the_cache(
-    tmp_path: Path, no_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loaders_download_only_on_request(tmp_path: Path, no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = (write_adult(tmp_path) / "adult" / "adult.data").read_bytes()
     server = Server(content)
     try:
@@ -150,7 +147,7 @@ def test_a_folder_is_preferred_to_a_download(tmp_path: Path, no_data: Path, monk
     assert len(load_adult(download=True).people) == 1000
 
 
-def test_a_folder_without_the_files(tmp_path: Path, no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_are_named(tmp_path: Path, no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEASTWAYS_DATA", str(tmp_path))
     with pytest.raises(DataError, match=r"german/german.csv not found in") as caught:
         load_german()
@@ -161,7 +158,7 @@ def test_a_folder_without_the_files(tmp_path: Path, no_data: Path, monkeypatch: 
         load_german(download=True)
 
 
-def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LEASTWAYS_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
