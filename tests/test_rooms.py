@@ -16,6 +16,7 @@ ROOT = Path(leastways.__file__).parent
 ROOMS = (
     "errors",
     "_messages",
+    "_lazy",
     "_extras",
     "_validation",
     "_random",

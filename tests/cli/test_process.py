@@ -43,6 +43,34 @@ def test_python_m_leastways_is_the_command() -> None:
     assert "leastways [OPTIONS] COMMAND" in usage
 
 
+@pytest.mark.parametrize(
+    ("command", "not_needed"),
+    [
+        ("schema infer train.csv -t approved -o {out}/s.yaml", "numba sklearn leastways.search leastways.costs"),
+        ("explain {plans} --person {person}", "numba sklearn leastways.search leastways.costs leastways.report"),
+        (
+            "recommend --model bank_rule:approve --schema schema.yaml --data train.csv --people people.csv --index id "
+            "--options 3 --budget 60 --n-costs 20 --out {out}/plans.json",
+            "leastways.server leastways.batch leastways.study leastways.audit leastways.evaluation matplotlib torch",
+        ),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(
+    bank: Path, plans_file: Path, tmp_path: Path, command: str, not_needed: str
+) -> None:
+    person = leastways.RecoursePlans.from_json(plans_file).summary.index[0]
+    words = [word.format(out=tmp_path, plans=plans_file, person=person) for word in command.split()]
+    code = (
+        "import sys\nfrom leastways.cli import app\n"
+        f"app({words!r}, standalone_mode=False)\n"
+        f"found = set({not_needed.split()!r}) & set(sys.modules)\nassert not found, found\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=bank, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys, leastways.cli\n"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from leastways._lazy import lazy_names
 from leastways.io.files import OutputFile, check_folder, draft_of, make_folder, write_text
 from leastways.io.strict import canonical_json, is_finite_number, json_of, json_type, read_json, yaml_of
 
@@ -50,13 +51,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load what reads tables, and pandas with it, on first use."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from leastways.io import tables
-
-    from leastways.io import tables
-
-    value = globals()[name] = getattr(tables, name)
-    return value
+# What reads tables loads pandas, and so loads on first use.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "tables": (
+            "CSV",
+            "PARQUET",
+            "ColumnType",
+            "category_of",
+            "check_index",
+            "csv_index",
+            "csv_lines",
+            "may_hold_none",
+            "number_of",
+            "read_table",
+            "typed_column",
+            "with_nan",
+        )
+    },
+)

@@ -5,8 +5,9 @@ Everything loads on first use; torch, onnxruntime and skops only with a model th
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from leastways._lazy import lazy_names
 
 if TYPE_CHECKING:
     from leastways.models.answers import check_labels_seen
@@ -34,7 +35,6 @@ _HOMES = {
     "torch": ("TorchModel",),
     "white_box": ("GradientCounter", "LinearScore", "RelaxedModel", "RowsSpentError", "read_linear"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "MODEL_FILES",
@@ -65,9 +65,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'leastways.models' has no attribute {name!r}")
-    value = getattr(import_module(f"leastways.models.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)

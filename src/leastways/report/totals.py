@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastways.evaluation import SimulatedPeople, evaluate
 from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
+
+if TYPE_CHECKING:
+    from leastways.evaluation import SimulatedPeople
 
 COST_MEANING = "0 is no effort, 1 as much as the largest change of one single thing"
 
@@ -77,6 +79,8 @@ class SimulatedTotals:
         """Ask the simulated people; nobody in need, nothing to judge."""
         if plans.summary["status"].isin(NOT_SEARCHED).all():
             return cls(0, float("nan"), float("nan"), float("nan"))
+        from leastways.evaluation import evaluate
+
         row = evaluate(plans, truth).iloc[0]
         return cls(int(row["people"]), row["FS@1"] / 100, row["Cov"] / 100, float(row["PAC"]))
 
