@@ -13,6 +13,13 @@ def test_every_feature_and_rule_is_shown_as_text() -> None:
     schema = Schema.infer(frame, target="approved").update(age={"direction": "up"}, rules=[AtMost(1)])
     page = Page(schema._repr_html_())
     assert not {"b", "i"} & {tag for tag, _ in page.tags}
-    for words in ("2 features, target 'approved'", "only up", "<b>job</b>", "either way", "'<i>c</i>'", "AtMost"):
+    for words in (
+        "2 features, target 'approved'",
+        "only up",
+        "<b>job</b>",
+        "either way",
+        "'<i>c</i>'",
+        "at most 1 feature may change",
+    ):
         assert words in page.words
     assert "Rules" not in Page(Schema.infer(frame)._repr_html_()).words

@@ -45,8 +45,7 @@ from leastways.baselines.integer_program import Person, Program, load_highs
 from leastways.costs.kernels import Tables
 from leastways.errors import SettingError
 from leastways.models import LinearScore, read_linear
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import levels_now
+from leastways.schema import Encoded, Schema, levels_now
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
 
 Linear = Literal["auto", "exact", "local"]

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways.feasibility.kernels import permitted_states
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import levels_now
+from leastways.feasibility import permitted_states
+from leastways.schema import Encoded, Schema, levels_now
 from leastways.search import Problem
 
 OUTCOME = "outcome"

@@ -36,7 +36,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from leastways._validation import check_choice, check_count, check_number
 from leastways.errors import SettingError
-from leastways.feasibility.kernels import permitted_states
+from leastways.feasibility import permitted_states
 from leastways.schema import Encoded, Schema
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
 

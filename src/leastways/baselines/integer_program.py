@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways._extras import require
-from leastways.feasibility.kernels import Space, meets_rules
+from leastways.feasibility import Space, meets_rules
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

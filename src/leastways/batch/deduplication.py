@@ -21,7 +21,7 @@ from leastways.batch.manifest import RunFolder
 from leastways.batch.parts import PERSON, POSITION, ROW, ChunkResult, Part, options_of, preferences_by_row
 from leastways.batch.sources import Block, Source, arrow
 from leastways.costs import Preferences
-from leastways.schema.feature import EXACT
+from leastways.schema import EXACT
 
 _KEYS = "0123456789abcdef", "fedcba9876543210"  # of two 64-bit hashes: two groups do not collide in both by chance
 _HELD = 8  # parts of groups in memory while people get the results of their groups

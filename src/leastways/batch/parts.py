@@ -21,10 +21,7 @@ from leastways.errors import PreferenceError, SchemaError
 from leastways.models import with_offered_values
 from leastways.plans import CUT_SHORT, FIGURES, NOT_SEARCHED, STATUSES, SUMMARY, RecoursePlans
 from leastways.report import Totals
-from leastways.schema import Feature, Schema
-from leastways.schema.encoding import category_codes
-from leastways.schema.feature import EXACT
-from leastways.schema.validation import not_numbers
+from leastways.schema import EXACT, Feature, Schema, category_codes, not_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,8 +20,7 @@ from leastways._fingerprint import file_print
 from leastways._messages import nearest
 from leastways.errors import DataError
 from leastways.io import CSV, PARQUET, check_index, csv_index, csv_lines, typed_column, with_nan
-from leastways.schema import Feature, Schema
-from leastways.schema.validation import check_columns
+from leastways.schema import Feature, Schema, check_columns
 
 BATCH = 4096  # rows that are in memory as read, at most
 PASSED_OVER = (".", "_")  # first characters of the names of files that are skipped

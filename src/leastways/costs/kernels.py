@@ -29,7 +29,7 @@ from leastways._random_kernels import (
     normal,
     uniform,
 )
-from leastways.feasibility.kernels import Space
+from leastways.feasibility import Space
 
 # A feature with score 1 is free by the paper's formula. Its cells hold this share of the unscaled cost instead, so that
 # of two free moves the smaller wins; `charged` takes it out of every figure that is reported.

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from leastways._messages import listed
 from leastways.errors import DataError
-from leastways.schema import Feature, Schema
-from leastways.schema.encoding import category_codes
-from leastways.schema.validation import not_numbers
+from leastways.schema import Feature, Schema, category_codes, not_numbers
 
 Numbers = NDArray[np.float64]
 

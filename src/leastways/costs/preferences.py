@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from leastways._messages import listed, nearest, plain
 from leastways._validation import is_real
 from leastways.errors import PreferenceError, SchemaError
-from leastways.schema import Feature, Schema
-from leastways.schema.encoding import grid_levels
-from leastways.schema.rules import check_condition, condition_mask
+from leastways.schema import Feature, Schema, check_condition, condition_mask, grid_levels
 
 
 @dataclass(frozen=True)

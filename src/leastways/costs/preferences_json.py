@@ -13,8 +13,7 @@ from leastways._messages import nearest
 from leastways.costs.preferences import Preferences
 from leastways.errors import PreferenceError
 from leastways.io import canonical_json, is_finite_number, json_type
-from leastways.schema import Schema
-from leastways.schema.rules import normal, range_of
+from leastways.schema import Schema, normal, range_of
 
 PARTS = ("editable", "scores", "alpha", "ranges", "costs", "locked")
 

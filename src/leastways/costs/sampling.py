@@ -25,10 +25,8 @@ from leastways.costs.preferences import (
     preference_tables,
 )
 from leastways.errors import PreferenceError
-from leastways.feasibility.kernels import Space, permitted_rows
-from leastways.feasibility.space import offered_values, space_of
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import finite, levels_of
+from leastways.feasibility import Space, offered_values, permitted_rows, space_of
+from leastways.schema import Encoded, Schema, finite, levels_of
 
 _TIE_BREAK = 0.01  # how much EMC counts beside the share of satisfied samples
 # What has a row per person: the rest of a record is the same for a part of the people.

@@ -19,8 +19,7 @@ from leastways.evaluation.simulate import SimulatedPeople
 from leastways.models import QueryCounter, as_model, check_labels_seen
 from leastways.plans import Change
 from leastways.plans.wording import changes_of
-from leastways.schema import Encoded, Schema
-from leastways.schema.validation import check_columns
+from leastways.schema import Encoded, Schema, check_columns
 from leastways.search.exact.best_first import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
 from leastways.search.loop import Evaluate
 

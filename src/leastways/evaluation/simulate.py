@@ -19,9 +19,7 @@ from leastways.costs.kernels import charged_many
 from leastways.errors import DataError, SettingError
 from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import by_place
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import category_codes
-from leastways.schema.validation import check_columns
+from leastways.schema import Encoded, Schema, category_codes, check_columns
 
 
 @dataclass(frozen=True)

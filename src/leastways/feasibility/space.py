@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from leastways.feasibility.constraints import Grids, constraints_of
 from leastways.feasibility.kernels import RuleTables, Space, list_choices
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import finite, grid_places, levels_of, slots_used
-from leastways.schema.rules import AtMost, Linked, clauses_of
+from leastways.schema import Encoded, Schema, finite, grid_places, levels_of, slots_used
 
 
 def space_of(
@@ -24,7 +23,9 @@ def space_of(
     levels, used = levels_of(schema.features, people), slots_used(schema.features, people)
     offered = offered_values(schema, people)
     costs = np.full(offered.shape, np.nan) if given is None else given
-    allowed = permitted(schema, people, used, changeable, offered if accepted is None else accepted & offered, costs)
+    allowed = permitted_values(
+        schema, people, used, changeable, offered if accepted is None else accepted & offered, costs
+    )
     choices, n_choices = packed_choices(allowed, schema.offsets)
     return Space(
         start=np.ascontiguousarray(people.codes),
@@ -42,7 +43,7 @@ def space_of(
 
 
 def offered_values(schema: Schema, people: Encoded) -> NDArray[np.bool_]:
-    """Mark the slots that are values which people may be led to, [P, V]."""
+    """Return the slots that hold no excluded value, [P, V]."""
     offered = np.ones((len(people), int(schema.offsets[-1])), np.bool_)
     for f, feature in enumerate(schema.features):
         if feature.excluded:
@@ -52,29 +53,26 @@ def offered_values(schema: Schema, people: Encoded) -> NDArray[np.bool_]:
     return offered
 
 
-def permitted(
+def permitted_values(
     schema: Schema,
     people: Encoded,
-    used: NDArray[np.int32],
-    open_to: NDArray[np.bool_],
-    accepted: NDArray[np.bool_],
-    given: NDArray[np.float64],
+    used: NDArray[np.int32],  # [P, F] slots that the person's grid fills
+    changeable: NDArray[np.bool_],  # [P, F] features that the person may change
+    accepted: NDArray[np.bool_],  # [P, V] values that the schema offers and the person accepts
+    stated: NDArray[np.float64],  # [P, V] costs that the person stated, infinite for values they rule out
 ) -> NDArray[np.bool_]:
-    """Mark the slots that people may move to, [P, V]: in use, in direction, accepted, open; and their own.
-
-    `accepted` are the values that both they and the schema accept: see `offered_values`.
-    """
+    """Return the slots that each person may choose, their present ones included, [P, V]."""
     parts = []
     for f, feature in enumerate(schema.features):
         slots = np.arange(feature.n_slots)[None, :]
         own = people.codes[:, f, None]
-        ok = (slots < used[:, f, None]) & open_to[:, f, None]
+        ok = (slots < used[:, f, None]) & changeable[:, f, None]
         if feature.direction == "up":
             ok &= slots > own
         elif feature.direction == "down":
             ok &= slots < own
         lo, hi = schema.offsets[f], schema.offsets[f + 1]
-        ok &= accepted[:, lo:hi] & ~np.isposinf(given[:, lo:hi])
+        ok &= accepted[:, lo:hi] & ~np.isposinf(stated[:, lo:hi])
         parts.append(ok | (slots == own))
     return np.concatenate(parts, axis=1)
 
@@ -89,13 +87,13 @@ def packed_choices(
 
 
 def rule_tables(schema: Schema, levels: Sequence[NDArray[np.float64]]) -> RuleTables:
-    """Compile the schema's rules for these people."""
+    """Compile the schema's rules for people; `levels` are values as numbers, [P, slots] by feature, NaN if missing."""
     P, F, V = len(levels[0]), len(schema.features), int(schema.offsets[-1])
-    by_name = dict(zip(schema.names, levels, strict=True))
-    clauses = [c for rule in schema.rules for c in clauses_of(rule, schema.by_name, by_name)]
-    links = [r for r in schema.rules if isinstance(r, Linked)]
-    literal, meets = np.zeros((len(clauses), F), np.bool_), np.zeros((P, len(clauses), V), np.bool_)
-    for k, clause in enumerate(clauses):
+    grids = Grids(schema.by_name, dict(zip(schema.names, levels, strict=True)))
+    found = constraints_of(schema.rules, grids)
+    K, links = len(found.clauses), found.links
+    literal, meets = np.zeros((K, F), np.bool_), np.zeros((P, K, V), np.bool_)
+    for k, clause in enumerate(found.clauses):
         for name, mask in clause.items():
             f = schema.position(name)
             literal[k, f] = True
@@ -103,9 +101,9 @@ def rule_tables(schema: Schema, levels: Sequence[NDArray[np.float64]]) -> RuleTa
     return RuleTables(
         literal=literal,
         meets=meets,
-        link_feature=np.array([schema.position(r.feature) for r in links], dtype=np.int64),
-        link_requires=np.array([schema.position(r.requires) for r in links], dtype=np.int64),
-        link_by=np.array([r.by for r in links], dtype=np.float64),
-        link_at_least=np.array([r.at_least for r in links], dtype=np.float64),
-        max_changes=min([F, *(r.changes for r in schema.rules if isinstance(r, AtMost))]),
+        link_feature=np.array([schema.position(link.feature) for link in links], dtype=np.int64),
+        link_requires=np.array([schema.position(link.requires) for link in links], dtype=np.int64),
+        link_by=np.array([link.by for link in links], dtype=np.float64),
+        link_at_least=np.array([link.at_least for link in links], dtype=np.float64),
+        max_changes=F if found.most_changes is None else min(F, found.most_changes),
     )

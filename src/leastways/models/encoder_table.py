@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from leastways._random import keys_of_rows, stream
 from leastways.models.base import FloatArray, Model, Split, lend, split_of
 from leastways.models.kernels import gather
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import grid_places, slots_used
+from leastways.schema import Encoded, Schema, grid_places, slots_used
 
 _MOST_CELLS = 2**24  # rows times columns that are encoded to find out: 128 MB of doubles
 NOT_FINITE = "the encoder returns values that are missing or too large"

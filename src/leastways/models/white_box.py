@@ -26,8 +26,7 @@ from leastways.models.encoder_table import EncoderTable, NotColumnWise, checked_
 from leastways.models.estimator import LabelEstimator, ProbabilityEstimator, Stages
 from leastways.models.libraries import library_of, no_linear_score
 from leastways.models.torch import BoundTorch, evaluating, float_type
-from leastways.schema import Encoded, Schema
-from leastways.schema.encoding import grid_places
+from leastways.schema import Encoded, Schema, grid_places
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from leastways._messages import plain
 from leastways.errors import DataError
 from leastways.io import json_of
 from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
-from leastways.schema.inference import dtype_name
+from leastways.schema import dtype_name
 
 _LABELS = (int, str, float, bool)
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from leastways._messages import plain
 from leastways._validation import is_missing
-from leastways.schema import Feature, Schema
-from leastways.schema.feature import EXACT
+from leastways.schema import EXACT, Feature, Schema
 
 if TYPE_CHECKING:
     from leastways.plans.plan import NearestMiss, RecoursePlan

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from leastways._messages import nearest, plain
 from leastways.costs import Preferences
 from leastways.errors import DataError, PreferenceError
-from leastways.schema import Encoded, Schema
-from leastways.schema.validation import check_columns, describe, problems_of, raise_problems
+from leastways.schema import Encoded, Schema, check_columns, describe, problems_of, raise_problems
 
 
 @dataclass(frozen=True)

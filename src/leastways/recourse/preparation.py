@@ -19,8 +19,7 @@ from leastways.models import Model, comparable, cutoff_warning, disagreement
 from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import People
 from leastways.recourse.evaluator import Judging
-from leastways.schema import Encoded, Feature, Schema
-from leastways.schema.encoding import category_codes
+from leastways.schema import Encoded, Feature, Schema, category_codes
 from leastways.search import Background, Guided, Preparing, Questions, Searcher
 from leastways.search.guided.distillation import Distilled, distill
 

@@ -35,8 +35,7 @@ from leastways.recourse.preparation import (
 from leastways.recourse.results import Outcome, assemble
 from leastways.recourse.settings import check_settings, chunk_size, settings_of
 from leastways.recourse.solve import Solving
-from leastways.schema import Schema
-from leastways.schema.validation import check_columns
+from leastways.schema import Schema, check_columns
 from leastways.search import Guided, Preparing, Searcher, as_searcher
 from leastways.search.guided.distillation import Distilled
 from leastways.search.registry import made_ready

@@ -1,9 +1,80 @@
-"""Features, directions, rules, grids; the one codec between raw frames and integer codes; YAML in and out."""
+"""Features, directions, grids and rules; the encoding between raw tables and integer codes; YAML in and out."""
 
-from leastways.schema.encoding import Encoded
-from leastways.schema.feature import Feature
-from leastways.schema.rules import AtMost, Forbidden, IfThen, Linked
+from leastways.schema.encoding import (
+    Encoded,
+    category_codes,
+    finite,
+    grid_levels,
+    grid_places,
+    levels_now,
+    levels_of,
+    slots_used,
+)
+from leastways.schema.feature import EXACT, Feature
+from leastways.schema.inference import dtype_name
+from leastways.schema.rules import (
+    AtMost,
+    Forbidden,
+    IfThen,
+    Linked,
+    Rule,
+    check_condition,
+    check_conditions,
+    condition_mask,
+    conditions_dict,
+    conditions_words,
+    known_keys,
+    normal,
+    normal_conditions,
+    range_of,
+    register_rule,
+    values_of,
+)
 from leastways.schema.schema import Schema
-from leastways.schema.validation import read_people, read_training
+from leastways.schema.validation import (
+    check_columns,
+    describe,
+    not_numbers,
+    problems_of,
+    raise_problems,
+    read_people,
+    read_training,
+)
 
-__all__ = ["AtMost", "Encoded", "Feature", "Forbidden", "IfThen", "Linked", "Schema", "read_people", "read_training"]
+__all__ = [
+    "EXACT",
+    "AtMost",
+    "Encoded",
+    "Feature",
+    "Forbidden",
+    "IfThen",
+    "Linked",
+    "Rule",
+    "Schema",
+    "category_codes",
+    "check_columns",
+    "check_condition",
+    "check_conditions",
+    "condition_mask",
+    "conditions_dict",
+    "conditions_words",
+    "describe",
+    "dtype_name",
+    "finite",
+    "grid_levels",
+    "grid_places",
+    "known_keys",
+    "levels_now",
+    "levels_of",
+    "normal",
+    "normal_conditions",
+    "not_numbers",
+    "problems_of",
+    "raise_problems",
+    "range_of",
+    "read_people",
+    "read_training",
+    "register_rule",
+    "slots_used",
+    "values_of",
+]

@@ -186,6 +186,10 @@ class Feature:
         """Whether values have an order, so that up and down mean something."""
         return self.kind != "category"
 
+    def may_move(self, by: float) -> bool:
+        """Whether the direction permits a move by this signed amount."""
+        return {"up": by > 0, "down": by < 0, "fixed": False, "any": True}[self.direction]
+
     @cached_property
     def whole(self) -> bool:
         """Whether only whole numbers are possible, by kind or because the column holds no others."""

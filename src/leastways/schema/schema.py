@@ -20,7 +20,7 @@ from leastways.schema import yaml as files
 from leastways.schema.encoding import Codes, Encoded, decode_column, encode_column, encode_relative
 from leastways.schema.feature import Feature
 from leastways.schema.inference import infer_features
-from leastways.schema.rules import Rule, as_rules, check_consistent
+from leastways.schema.rules import Rule, as_rules
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Schema:
         if len(set(names)) != len(names):
             raise SchemaError(f"feature names must be unique: {listed(names, 40)}.")
         object.__setattr__(self, "rules", as_rules(self.rules, self.by_name))
+        from leastways.feasibility import check_consistent  # late: only there is known what a rule demands of a state
+
         check_consistent(self.rules, self.by_name)
 
     @classmethod
@@ -265,7 +267,7 @@ def schema_html(schema: Schema) -> str:
         "<tr>" + "".join(f'<td style="text-align: left">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
     )
     title = f"{len(schema.features)} features" + (f", target {schema.target!r}" if schema.target else "")
-    rules = "".join(f"<li><code>{escape(str(rule))}</code></li>" for rule in schema.rules)
+    rules = "".join(f"<li>{escape(rule.words(schema.by_name))}</li>" for rule in schema.rules)
     ending = f"<p>Rules:</p><ul>{rules}</ul>" if rules else ""
     return (
         f"<div><p><strong>{escape(title)}</strong></p>"

@@ -15,7 +15,7 @@ from leastways._compiled import compiled, lean
 from leastways._lanes_kernels import WIDTH, load, positive, total, zeros
 from leastways._random_kernels import copy, fill
 from leastways.costs.kernels import Tables, charged, may_gain, objective_costs, reachable, top_of
-from leastways.feasibility.kernels import perturb, same_state, uniform_state
+from leastways.feasibility import perturb, same_state, uniform_state
 
 LEAST_GAIN = 1e-12  # smaller "gains" are rounding
 

@@ -18,7 +18,7 @@ from leastways._random import Keys
 from leastways.costs import CostSamples
 from leastways.costs.kernels import Tables, objective_costs, top_of
 from leastways.errors import SettingError
-from leastways.feasibility.space import packed_choices
+from leastways.feasibility import packed_choices
 from leastways.models import Model
 from leastways.schema import Encoded, Schema
 from leastways.search.guided.surrogate_kernels import SharedNet

@@ -364,7 +364,7 @@ def model_card(service: Service) -> dict[str, Any]:
             }
             for f in service.schema.features
         ],
-        "rules": [str(rule) for rule in service.schema.rules],
+        "rules": [rule.words(service.schema.by_name) for rule in service.schema.rules],
         "groups": list(config.groups),
         "settings": service.origin.settings_dict(),
         "fingerprints": dict(service.origin.fingerprints),

@@ -13,8 +13,7 @@ from leastways._messages import listed, nearest
 from leastways._validation import is_missing
 from leastways.errors import FieldError, InputRefused
 from leastways.io import is_finite_number, json_type
-from leastways.schema import Feature, Schema
-from leastways.schema.validation import problems_of
+from leastways.schema import Feature, Schema, problems_of
 from leastways.server.answers import Applicant
 
 MAX_REFERENCE = 200  # characters of a caller's own label

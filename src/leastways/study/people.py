@@ -16,8 +16,7 @@ from leastways.errors import DataError, PreferenceError
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import RecoursePlans
 from leastways.plans.wording import value_text
-from leastways.schema import Feature, Schema
-from leastways.schema.rules import range_of, values_of
+from leastways.schema import Feature, Schema, range_of, values_of
 
 Profiles = SimulatedPeople | Mapping[Any, Preferences] | Preferences | None
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
-from leastways.feasibility.kernels import Space
+from leastways.feasibility import Space
 from leastways.search.exact.best_first_kernels import (
     BLOCKED,
     DONE,

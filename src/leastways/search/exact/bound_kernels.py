@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy
-from leastways.feasibility.kernels import Space, clause_holds, link_shortfall
+from leastways.feasibility import Space, clause_holds, link_shortfall
 
 Ranks = NDArray[np.signedinteger[Any]]  # 16 bits, or 32 where a grid has more points than those can count
 

@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 from leastways.costs import CostSamples
-from leastways.feasibility.kernels import perturb
+from leastways.feasibility import perturb
 from leastways.search.guided.surrogate_kernels import SharedNet, log_odds
 from leastways.search.protocol import Questions
 
