@@ -1,4 +1,4 @@
-"""Options that survive a retraining: several models must all say yes. Run: python examples/several_models.py"""
+"""Options that survive a retraining: several models must all accept. Run: python examples/several_models.py"""
 
 from __future__ import annotations
 
