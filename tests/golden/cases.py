@@ -156,8 +156,9 @@ GUIDED_CASES = {
     "guided, seven costs": Case(settings={"n_costs": 7}),
     **{
         f"guided without {part}": Case(people="a b", method=("guided", {"without": (part,)}))
-        for part in ("first_moves", "aim", "surrogate", "steps", "gains", "easing", "swaps")
+        for part in ("first_moves", "aim", "surrogate", "steps", "gains", "swaps")
     },
+    "guided without easing": Case(people="a b", method=("guided", {"without": ("shrink",)})),  # its former name
 }
 OTHER_METHODS = {
     "cols": Case(method=COLS, people="a b c d"),
