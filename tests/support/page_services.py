@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz漢字�
 
 
 def config(folder: Path, **changes: Any) -> ServiceConfig:
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "n_options": 5,
         "budget": 120,
         "n_costs": 150,
@@ -41,17 +42,24 @@ def config(folder: Path, **changes: Any) -> ServiceConfig:
         "limits": Limits(request_seconds=300.0),  # a machine that runs tests may be slow
     } | changes
     database = f"sqlite:///{(folder / 'answers.db').as_posix()}"
-    return ServiceConfig("own", folder / "schema.yaml", folder / "train.csv", database=database, **said)
+    return ServiceConfig("own", folder / "schema.yaml", folder / "train.csv", database=database, **settings)
+
+
+@cache
+def fitted_recourse(settings: tuple[tuple[str, Any], ...]) -> tuple[lw.Recourse, pd.DataFrame]:
+    """A fitted search on the embedded data, shared by all services with these settings, and the refused people."""
+    credit = lw.datasets.load_credit(n=1200)
+    assert credit.model is not None
+    recourse = lw.Recourse(credit.model, credit.schema(), **dict(settings)).fit(credit.train)
+    recourse.recommend(credit.train.head(20))  # compiles, on a machine that never did
+    return recourse, credit.people[credit.model(credit.people) < 0.5]
 
 
 def credit_service(folder: Path, **changes: Any) -> tuple[Service, pd.DataFrame]:
     """A service on the embedded data, and the people it refuses."""
-    credit = lw.datasets.load_credit(n=1200)
-    assert credit.model is not None
-    said = config(folder, **changes)
-    recourse = lw.Recourse(credit.model, credit.schema(), **said.settings()).fit(credit.train)
-    recourse.recommend(credit.train.head(20))  # compiles, on a machine that never did
-    return Service(said, recourse, FINGERPRINTS), credit.people[credit.model(credit.people) < 0.5]
+    chosen = config(folder, **changes)
+    recourse, refused = fitted_recourse(tuple(chosen.settings().items()))
+    return Service(chosen, recourse, FINGERPRINTS), refused.copy()
 
 
 def odd_service(folder: Path) -> Service:
@@ -72,8 +80,8 @@ def odd_service(folder: Path) -> Service:
         kind = frame["<b>kind</b>"].map({SCRIPT: 0.3, AMPERSAND: 0.1, "plain": 0.0}).to_numpy(dtype=np.float64)
         return np.clip(kind + frame['points "x"'].to_numpy(dtype=np.float64) / 150, 0, 1)
 
-    said = config(folder, n_options=3, title="<u>Bank</u>", texts=None)
-    return Service(said, lw.Recourse(model, schema, **said.settings()).fit(train), FINGERPRINTS)
+    chosen = config(folder, n_options=3, title="<u>Bank</u>", texts=None)
+    return Service(chosen, lw.Recourse(model, schema, **chosen.settings()).fit(train), FINGERPRINTS)
 
 
 def applicants(people: pd.DataFrame) -> list[Applicant]:
