@@ -15,6 +15,7 @@ import leastways as lw
 from leastways.datasets.paper import CodedColumn, PaperNetwork, ScaledColumn
 from tests.golden import data, models
 
+Plans = lw.RecoursePlans
 RULES = {"if then": lw.IfThen, "forbidden": lw.Forbidden, "linked": lw.Linked, "at most": lw.AtMost}
 METHODS = {
     "guided": lw.Guided,
@@ -39,6 +40,7 @@ COUNTS = {  # the package's key -> the key here
     "model_rows": "model rows",
     "model_failed_rows": "failed rows",
     "distill_rows": "distill rows",
+    "model_setup_rows": "setup rows",
 }
 FIGURES = {"covered": "covered", "emc": "mean cost", "satisfied": "satisfied", "probability": "probability"}
 OPTION_FIGURES = {"probability": "probability", "expected_cost": "cost", "best_for": "cheapest for"}
@@ -110,6 +112,18 @@ def recourse(the_model: Any, the_schema: lw.Schema, the_method: Any, settings: M
     named = dict(settings)
     named["costs"] = lw.CostDistribution(alpha=named.pop("alpha"), noise_std=named.pop("noise"))
     return lw.Recourse(model=the_model, schema=the_schema, method=the_method, **named)
+
+
+def certify(the_recourse: lw.Recourse, plans: Plans, said: Any, rows: int) -> Plans:
+    """Return plans with certificates."""
+    return the_recourse.certify(plans, people=None, preferences=said, max_queries=rows, progress=False)
+
+
+def preferences_of(said: Any, label: Any) -> lw.Preferences | None:
+    """Return what one person prefers, of what `all_preferences` returned."""
+    if isinstance(said, Mapping):
+        return said.get(label)
+    return said if isinstance(said, lw.Preferences) else None
 
 
 def plans_record(plans: lw.RecoursePlans) -> dict[str, Any]:

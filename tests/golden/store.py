@@ -13,10 +13,12 @@ from typing import Any
 import numba
 
 from tests.golden.cases import CASES
+from tests.golden.texts import TEXTS
 
 FOLDER = Path(__file__).parent
 SETS: dict[str, tuple[str, dict[str, Callable[[], Any]]]] = {
     "decisions": (".json", {name: case.record for name, case in CASES.items()}),
+    "texts": (".txt", dict(TEXTS)),
 }
 INTERPRETED = bool(getattr(numba.config, "DISABLE_JIT", 0))
 Name = tuple[str, str]  # a set and a case
@@ -29,8 +31,9 @@ def how() -> str:
 
 def names() -> list[Name]:
     """List all cases that are run here; interpreted, those that are meant for it."""
-    listed = [(group, name) for group, (_, cases) in SETS.items() for name in cases]
-    return [(group, name) for group, name in listed if not INTERPRETED or CASES[name].interpreted]
+    if INTERPRETED:
+        return [("decisions", name) for name, case in CASES.items() if case.interpreted]
+    return [(group, name) for group, (_, cases) in SETS.items() for name in cases]
 
 
 def wanted(given: Sequence[str]) -> list[Name]:
