@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint types bare bare-install bare-kernels bare-check lowest benchmark reproduce clean
+.PHONY: help demo test twin lint types bare bare-install bare-kernels bare-check lowest benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -13,6 +13,10 @@ demo: $(VENV)/.installed-demo  ## make .venv, install, run `leastways demo`
 
 test: $(VENV)/.installed-test  ## make .venv with the test extras, run the whole test suite
 	$(BIN)/python -m pytest -n auto --durations=25
+
+twin: $(VENV)/.installed-test  ## kernels interpreted == compiled == the stored cases of tests/golden
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m tests.golden check
+	$(BIN)/python -m tests.golden check
 
 lint: $(VENV)/.installed-test  ## ruff: style and formatting
 	$(BIN)/ruff check .

@@ -69,7 +69,7 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
     totals = Totals.of(plans)
     tables = [("All people", totals.rows())]
     if judged is not None:
-        tables.append(("SimulatedTotals by simulated people, whose costs the search did not see", judged.rows()))
+        tables.append(("Evaluated by simulated people, whose costs the search did not see", judged.rows()))
     kinds = _kinds(plans)
     usable = [label for labels in kinds.values() for label in labels]
     rejected = plans.summary.index[plans.summary["status"] == "invalid_input"]
