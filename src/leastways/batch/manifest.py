@@ -29,8 +29,7 @@ from leastways.costs import Preferences
 from leastways.errors import DataError, SettingError
 from leastways.io import check_folder, json_of, read_json
 from leastways.models import QueryCounter, as_model
-from leastways.recourse import Recourse
-from leastways.recourse.settings import settings_of
+from leastways.recourse import Recourse, settings_of
 
 MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
 TABLES = ("people", "options")

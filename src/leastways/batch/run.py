@@ -42,9 +42,7 @@ from leastways.batch.sources import PASSED_OVER, People, Source, arrow, survey
 from leastways.costs import Preferences
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.io import check_folder
-from leastways.recourse import Recourse
-from leastways.recourse.applicants import check_mapping
-from leastways.recourse.settings import check_settings, chunk_size
+from leastways.recourse import Recourse, check_mapping, check_settings, chunk_size
 from leastways.report import Totals
 from leastways.schema import Schema
 

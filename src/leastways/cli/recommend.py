@@ -444,7 +444,7 @@ class BatchOptions:
         """Find options for all people, and show a summary."""
         from leastways._fingerprint import file_print
         from leastways.batch import recommend_files
-        from leastways.recourse.settings import settings_of
+        from leastways.recourse import settings_of
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
         with _terminated_as_interrupted(), stdout_aside(), people_bar("finding options") as progress:

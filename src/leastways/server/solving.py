@@ -16,8 +16,7 @@ from leastways.errors import DatabaseDown, ModelError, NotFound, SettingError
 from leastways.io import canonical_json
 from leastways.models import load_model
 from leastways.plans import RecoursePlan
-from leastways.recourse import Recourse
-from leastways.recourse.settings import settings_of
+from leastways.recourse import Recourse, settings_of
 from leastways.schema import Schema, read_training
 from leastways.server.answers import FINGERPRINTS, Answer, Issued, Origin, fingerprints_of
 from leastways.server.config import ServiceConfig
