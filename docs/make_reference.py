@@ -52,6 +52,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 # Public to the other rooms of the package, of no use to a reader.
 HIDDEN = {
+    "audit": (
+        *("CROSS", "HIGHER", "LOWER", "MEASURES", "NOT_STATED", "REFERENCE", "SAME", "TOO_FEW"),
+        *("basis", "findings", "group_text", "group_texts", "groupings_of", "lead", "measure_name", "p_text"),
+        *("points_text", "range_text", "ratio_text", "separation", "value_groups", "value_text"),
+    ),
+    "batch": ("groups_done", "people_done", "read_manifest"),
+    "report": ("INK", "ONE", "STYLE", "TWO", "SimulatedTotals", "audit_body", "audit_style", "folded", "render"),
+    "study": (
+        *("MAX_PROBLEMS", "Profiles", "comparable_people", "problems_table", "remarks", "result_tables"),
+        *("save_plot", "verdict"),
+    ),
     "Schema": ("offsets", "draws", "position", "encode_checked", "encode_options"),
     "Feature": (
         "whole",
@@ -115,7 +126,7 @@ def api_page() -> str:
 def _module(module: ModuleType, name: str) -> list[str]:
     lines = [f"### {name}", "", *_prose(inspect.getdoc(module)), ""]
     for member in module.__all__:
-        if member not in lw.__all__:
+        if member not in lw.__all__ and member not in HIDDEN.get(name.removeprefix("lw."), ()):
             value = getattr(module, member)
             lines += _entry(value, f"{name}.{member}", level="####") if callable(value) else _constant(name, member)
     return lines
@@ -193,7 +204,7 @@ def _type(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-_SECTION = re.compile(r"^(Parameters|Attributes|Examples)\n-+\n", re.MULTILINE)
+_SECTION = re.compile(r"^(Parameters|Attributes|Returns|Examples)\n-+\n", re.MULTILINE)
 
 
 def _prose(doc: str | None) -> list[str]:
