@@ -205,7 +205,7 @@ def _show(run: DemoRun, report: Path, plans: Path) -> None:
 
 
 def _as_dict(run: DemoRun, report: Path, plans: Path) -> dict[str, Any]:
-    from leastways.plans.serialize import plan_as_dict
+    from leastways.plans import plan_as_dict
     from leastways.report import can_draw
 
     return {

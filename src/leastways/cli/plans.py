@@ -41,7 +41,7 @@ def explain(
     with errors_shown(as_json):
         from rich.text import Text
 
-        from leastways.plans.serialize import plan_as_dict
+        from leastways.plans import plan_as_dict
 
         plan = _plan_of(_read_person(file, person), person)
         if as_json:

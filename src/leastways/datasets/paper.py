@@ -186,7 +186,7 @@ class PaperNetwork:
 
     def probability_of(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of class 1 for each row of encoded input."""
-        from leastways.models.kernels import two_class_network  # late, so that a loader stays cheap to import
+        from leastways.models import two_class_network  # late, so that a loader stays cheap to import
 
         out, hidden = np.empty(len(x)), np.empty(len(self.b1))
         two_class_network(np.ascontiguousarray(x, np.float64), *self._inner, hidden, out)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from leastways.models.decision import comparable, cutoff_warning, disagreement
     from leastways.models.encoder_table import FastPath, FastPeople, NotColumnWise, with_offered_values
     from leastways.models.ensemble import AllOf
+    from leastways.models.kernels import two_class_network
     from leastways.models.libraries import Library, register_library
     from leastways.models.loading import MODEL_FILES, as_model, load_model
     from leastways.models.onnx import OnnxModel
@@ -28,6 +29,7 @@ _HOMES = {
     "decision": ("comparable", "cutoff_warning", "disagreement"),
     "encoder_table": ("FastPath", "FastPeople", "NotColumnWise", "with_offered_values"),
     "ensemble": ("AllOf",),
+    "kernels": ("two_class_network",),
     "libraries": ("Library", "register_library"),
     "loading": ("MODEL_FILES", "as_model", "load_model"),
     "onnx": ("OnnxModel",),
@@ -61,6 +63,7 @@ __all__ = [
     "load_model",
     "read_linear",
     "register_library",
+    "two_class_network",
     "with_offered_values",
 ]
 

@@ -2,6 +2,7 @@
 
 from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan
 from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
+from leastways.plans.serialize import plan_as_dict
 from leastways.plans.wording import CUT_SHORT, MODEL_FAILED, NOT_SEARCHED, OUT_OF_TIME, STATUSES, Change, Status
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "RecoursePlans",
     "Status",
     "no_failed_rows",
+    "plan_as_dict",
 ]

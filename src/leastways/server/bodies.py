@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 from leastways import __version__
 from leastways._messages import plain
 from leastways.costs import preferences_to_json
-from leastways.plans.serialize import plan_as_dict
+from leastways.plans import plan_as_dict
 from leastways.schema import Feature, Schema
 from leastways.server.answers import Answer, Issued, JobState, Pending
 from leastways.server.inputs import MAX_REFERENCE, MAX_TEXT
