@@ -16,8 +16,8 @@ from typer.main import get_command
 
 import leastways as lw
 from leastways.cli import app
-from tests.models.people import NUMBERS, TEXT, pipeline
 from tests.support.command_line import document, recommend, run, table
+from tests.support.job_table import NUMBERS, TEXT, pipeline
 
 
 def test_json_output_holds_all_plans(bank: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from leastways.errors import SettingError
 from leastways.models import QueryCounter, as_model
-from tests.models.people import NUMBERS, people, pipeline, score, yes
+from tests.support.job_table import NUMBERS, people, pipeline, score, yes
 
 FRAME = people()
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from leastways.errors import SettingError
-from leastways.models import OnnxModel, as_model, load_model
-from tests.models.people import people, pipeline, yes
+from leastways.errors import MissingExtraError, SettingError
+from leastways.models import OnnxModel, QueryCounter, TorchModel, as_model, load_model
 from tests.recourse import gaps
+from tests.support.job_table import people, pipeline, yes
 
 joblib: Any = pytest.importorskip("joblib")
 
@@ -177,10 +177,47 @@ def test_a_module_that_fails_to_import(here: Path) -> None:
         load_model("leastways_user_d:model")
 
 
-def test_importing_models_loads_nothing_optional() -> None:
+def test_importing_and_recognising_models_loads_no_library() -> None:
     code = (
-        "import sys, leastways.models\n"
+        "import sys; from leastways.models import as_model, load_model\n"
+        "as_model(lambda frame: frame, 1)\n"
         "heavy = {'torch', 'onnxruntime', 'xgboost', 'lightgbm', 'skops', 'sklearn'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_missing_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"leastways\[torch\]"):
+        TorchModel(object(), lambda frame: frame)
+    answer = as_model(lambda frame: np.ones(len(frame)), 1).probability(FRAME.head(3))
+    assert (answer == 1.0).all()
+
+
+def test_a_missing_onnxruntime_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"leastways\[onnx\]"):
+        as_model(OnnxModel(b"anything"), 1)
+
+
+def test_a_missing_skops_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    (tmp_path / "model.skops").write_bytes(b"")
+    with pytest.raises(MissingExtraError, match=r"leastways\[skops\]"):
+        load_model(tmp_path / "model.skops")
+
+
+class NeedsMore:
+    """A model that finds out late that something is not installed."""
+
+    def probability(self, frame: object) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        raise MissingExtraError("needs more")
+
+
+def test_a_missing_extra_is_no_fault_of_a_row() -> None:
+    counter = QueryCounter(NeedsMore())
+    with pytest.raises(MissingExtraError, match="needs more"):
+        counter.evaluate_by_group(FRAME.head(3), np.arange(3))
+    assert (counter.rows, counter.calls, counter.failed_rows) == (0, 1, 3)

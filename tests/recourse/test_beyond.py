@@ -18,10 +18,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import leastways as lw
 from leastways import IfThen, Preferences, Schema
 from leastways.evaluation import evaluate_people
-from tests.models.mixed import Whole
 from tests.recourse.bank import SCHEMA as BANK
 from tests.recourse.bank import TRAIN, broken, chance, worlds
 from tests.recourse.test_missing import DICE, METHODS
+from tests.support.mixed_table import Whole
 
 SCHEMA = BANK.update(age={"direction": "any"})
 MODEL = make_pipeline(

@@ -22,7 +22,7 @@ from leastways.models import AllOf, OnnxModel, TorchModel
 from leastways.plans import RecoursePlans
 from leastways.recourse import Recourse
 from leastways.schema import Schema
-from tests.models.mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
+from tests.support.mixed_table import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
 
 NUMERIC = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
 

@@ -16,7 +16,7 @@ from leastways.models import TorchModel
 from leastways.recourse import Recourse
 from leastways.schema import Schema
 from leastways.search import COLS
-from tests.models.mixed import PEOPLE, TRAIN, Whole, Y, encoder
+from tests.support.mixed_table import PEOPLE, TRAIN, Whole, Y, encoder
 
 SCHOOL = pd.CategoricalDtype(["none", "low", "mid", "top", "higher"], ordered=True)  # of which low, mid, top occur
 WIDE = TRAIN.astype({"school": SCHOOL})

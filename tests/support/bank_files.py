@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from leastways.schema import Schema
-from tests.models.people import NUMBERS, TEXT, people, pipeline, yes
+from tests.support.job_table import NUMBERS, TEXT, people, pipeline, yes
 
 RULE = """\
 import numpy as np

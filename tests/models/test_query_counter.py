@@ -1,4 +1,4 @@
-"""The meter counts exactly, refuses unusable answers with their rows, and loses only the groups that fail."""
+"""The counter counts exactly, refuses unusable answers with their rows, and loses only the groups that fail."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from leastways.errors import ModelError, SettingError
 from leastways.models import QueryCounter
-from tests.models.people import people
+from tests.support.job_table import people
 
 FRAME = people(6)
 
 
 class Answers:
-    """A model given by its function, without an adapter between it and the meter."""
+    """A model given by its function, without an adapter between it and the counter."""
 
     def __init__(self, function: Callable[[pd.DataFrame], Any]) -> None:
         self.function = function
@@ -36,39 +36,39 @@ def meter_of(function: Callable[[pd.DataFrame], Any]) -> QueryCounter:
 
 @given(st.lists(st.integers(0, 6), max_size=8))
 def test_rows_and_calls_are_counted_exactly(sizes: list[int]) -> None:
-    meter = meter_of(lambda frame: np.full(len(frame), 0.5))
+    counter = meter_of(lambda frame: np.full(len(frame), 0.5))
     for size in sizes:
-        assert meter.evaluate(FRAME.iloc[:size]).shape == (size,)
-    assert meter.rows == sum(sizes)
-    assert meter.calls == sum(size > 0 for size in sizes)
-    assert meter.failed_rows == 0
+        assert counter.evaluate(FRAME.iloc[:size]).shape == (size,)
+    assert counter.rows == sum(sizes)
+    assert counter.calls == sum(size > 0 for size in sizes)
+    assert counter.failed_rows == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["ok", "raise", "nan", "high", "short"])), max_size=12))
 def test_only_failing_groups_are_lost(rows: list[tuple[int, str]]) -> None:
     """Whatever mix of good and bad rows: answers, losses and counts are what the rows alone say."""
     frame = pd.DataFrame({"group": [g for g, _ in rows], "way": [w for _, w in rows]}, dtype=object)
-    meter = meter_of(_as_told)
-    values, failures = meter.evaluate_by_group(frame, np.array([g for g, _ in rows], dtype=np.int64))
+    counter = meter_of(_as_its_column_tells)
+    values, failures = counter.evaluate_by_group(frame, np.array([g for g, _ in rows], dtype=np.int64))
 
     failing = {g for g, way in rows if way != "ok"}
     assert set(failures) == failing
     expected = [np.nan if g in failing else g / 10 for g, _ in rows]
     np.testing.assert_array_equal(values, expected)
-    assert isinstance(meter.model, Answers)
-    assert meter.rows + meter.failed_rows == sum(meter.model.sent)
-    assert meter.calls == len(meter.model.sent)
+    assert isinstance(counter.model, Answers)
+    assert counter.rows + counter.failed_rows == sum(counter.model.sent)
+    assert counter.calls == len(counter.model.sent)
     whole = {way for _, way in rows} & {"raise", "short"}
     groups = {g for g, _ in rows}
-    assert meter.calls == (0 if not rows else 1 + len(groups) if whole and len(groups) > 1 else 1)
+    assert counter.calls == (0 if not rows else 1 + len(groups) if whole and len(groups) > 1 else 1)
     unanswered = {g for g, way in rows if way in ("raise", "short")}
-    assert meter.rows == sum(g not in unanswered for g, _ in rows)
+    assert counter.rows == sum(g not in unanswered for g, _ in rows)
     for g, error in failures.items():
         assert error.rows is not None
         assert set(error.rows["group"]) == {g}
 
 
-def _as_told(frame: pd.DataFrame) -> Any:
+def _as_its_column_tells(frame: pd.DataFrame) -> Any:
     ways = set(frame["way"])
     if "raise" in ways:
         raise ValueError("told to")
@@ -82,9 +82,9 @@ def test_an_exception_is_wrapped_with_its_rows() -> None:
     def broken(frame: pd.DataFrame) -> Any:
         raise KeyError("income")
 
-    meter = meter_of(broken)
+    counter = meter_of(broken)
     with pytest.raises(ModelError) as caught:
-        meter.evaluate(FRAME)
+        counter.evaluate(FRAME)
     message = str(caught.value)
     assert "KeyError: 'income'" in message
     assert "6 row(s)" in message
@@ -92,13 +92,13 @@ def test_an_exception_is_wrapped_with_its_rows() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.rows is not None
     pd.testing.assert_frame_equal(caught.value.rows, FRAME)
-    assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
+    assert (counter.rows, counter.calls, counter.failed_rows) == (0, 1, 6)
 
 
 def test_bad_answers_are_counted_among_a_groups_own_rows() -> None:
-    """What somebody is told does not depend on who else was asked about."""
-    meter = meter_of(lambda frame: np.where(frame.index == 1003, 0.5, np.nan))
-    _, failures = meter.evaluate_by_group(FRAME, np.array([0, 0, 1, 1, 1, 2]), named=True)
+    """A person's error does not depend on who else is in the batch."""
+    counter = meter_of(lambda frame: np.where(frame.index == 1003, 0.5, np.nan))
+    _, failures = counter.evaluate_by_group(FRAME, np.array([0, 0, 1, 1, 1, 2]), named=True)
     said = {number: str(error) for number, error in failures.items()}
     assert said[0].endswith("; 2 of 2 rows have such answers.")
     assert said[1].endswith("; 2 of 3 rows have such answers.")
@@ -111,20 +111,20 @@ def test_an_interrupt_passes_through(stop: type[BaseException]) -> None:
     def stopped(frame: pd.DataFrame) -> Any:
         raise stop
 
-    meter = meter_of(stopped)
+    counter = meter_of(stopped)
     with pytest.raises(stop):
-        meter.evaluate_by_group(FRAME, np.arange(6))
-    assert meter.rows == 0
+        counter.evaluate_by_group(FRAME, np.arange(6))
+    assert counter.rows == 0
 
 
-def test_a_wrong_setting_is_nobodys_row() -> None:
+def test_a_wrong_setting_is_no_fault_of_a_row() -> None:
     def wrong(frame: pd.DataFrame) -> Any:
         raise SettingError("no such class")
 
-    meter = meter_of(wrong)
+    counter = meter_of(wrong)
     with pytest.raises(SettingError, match="no such class"):
-        meter.evaluate_by_group(FRAME, np.arange(6))
-    assert (meter.rows, meter.calls, meter.failed_rows) == (0, 1, 6)
+        counter.evaluate_by_group(FRAME, np.arange(6))
+    assert (counter.rows, counter.calls, counter.failed_rows) == (0, 1, 6)
 
 
 @pytest.mark.parametrize(
@@ -144,26 +144,26 @@ def test_a_wrong_setting_is_nobodys_row() -> None:
     ],
 )
 def test_a_wrong_shape_or_type(answer: object, hint: str) -> None:
-    meter = meter_of(lambda frame: answer)
+    counter = meter_of(lambda frame: answer)
     with pytest.raises(ModelError, match=hint) as caught:
-        meter.evaluate(FRAME)
+        counter.evaluate(FRAME)
     assert "row 1000" in str(caught.value)
-    assert (meter.rows, meter.failed_rows) == (0, 6)
+    assert (counter.rows, counter.failed_rows) == (0, 6)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-6, 1.0 + 1e-6, 2.0])
 def test_unusable_numbers_name_the_first_row(bad: float) -> None:
     answer = np.array([0.0, 1.0, bad, 0.5, bad, 0.5])
-    meter = meter_of(lambda frame: answer)
+    counter = meter_of(lambda frame: answer)
     with pytest.raises(ModelError) as caught:
-        meter.evaluate(FRAME)
+        counter.evaluate(FRAME)
     message = str(caught.value)
     assert repr(float(bad)) in message
     assert f"row 1002 (age={FRAME['age'].iloc[2]}" in message
     assert "2 of 6 rows" in message
     assert caught.value.rows is not None
     assert list(caught.value.rows.index) == [1002, 1004]
-    assert meter.rows == 6
+    assert counter.rows == 6
 
 
 def test_rounding_is_clipped() -> None:
@@ -195,20 +195,20 @@ def test_an_empty_frame_is_not_sent() -> None:
     def never(frame: pd.DataFrame) -> Any:
         raise AssertionError("called")
 
-    meter = meter_of(never)
-    assert meter.evaluate(FRAME.iloc[:0]).shape == (0,)
-    values, failures = meter.evaluate_by_group(FRAME.iloc[:0], np.array([], dtype=np.int64))
+    counter = meter_of(never)
+    assert counter.evaluate(FRAME.iloc[:0]).shape == (0,)
+    values, failures = counter.evaluate_by_group(FRAME.iloc[:0], np.array([], dtype=np.int64))
     assert values.shape == (0,)
     assert failures == {}
-    assert (meter.rows, meter.calls, meter.failed_rows) == (0, 0, 0)
+    assert (counter.rows, counter.calls, counter.failed_rows) == (0, 0, 0)
 
 
 def test_one_failing_group_is_not_sent_twice() -> None:
-    meter = meter_of(lambda frame: 1 / 0)
-    values, failures = meter.evaluate_by_group(FRAME, np.full(6, 3))
+    counter = meter_of(lambda frame: 1 / 0)
+    values, failures = counter.evaluate_by_group(FRAME, np.full(6, 3))
     assert np.isnan(values).all()
     assert "ZeroDivisionError" in str(failures[3])
-    assert meter.calls == 1
+    assert counter.calls == 1
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 from leastways.errors import ModelError, SettingError
 from leastways.models import AllOf, OnnxModel, QueryCounter, as_model
 from leastways.models.onnx import classes_of
-from tests.models.people import NUMBERS, people, pipeline, score, yes
+from tests.support.job_table import NUMBERS, people, pipeline, score, yes
 
 pytest.importorskip("onnxruntime")
 skl2onnx: Any = pytest.importorskip("skl2onnx")

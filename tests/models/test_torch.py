@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from leastways.errors import ModelError, SettingError
 from leastways.models import AllOf, QueryCounter, TorchModel, as_model
-from tests.models.people import NUMBERS, people, pipeline
+from tests.support.job_table import NUMBERS, people, pipeline
 
 torch: Any = pytest.importorskip("torch")
 

@@ -21,7 +21,7 @@ from leastways.models.base import Split
 from leastways.models.encoder_table import FastPath
 from leastways.models.ensemble import rescale
 from leastways.schema import Schema
-from tests.models.people import people, pipeline, yes
+from tests.support.job_table import people, pipeline, yes
 
 FRAME = people()
 probability = st.floats(0.0, 1.0)
@@ -51,10 +51,10 @@ def cases(draw: st.DrawFn) -> tuple[pd.DataFrame, list[float], float]:
 def test_accepted_exactly_where_all_accept(case: tuple[pd.DataFrame, list[float], float]) -> None:
     frame, own, overall = case
     model = as_model(AllOf(columns_as_models(len(own)), thresholds=own), 1, threshold=overall)
-    meter = QueryCounter(model)
+    counter = QueryCounter(model)
     expected = (frame.to_numpy() >= np.array(own)).all(axis=1)
-    np.testing.assert_array_equal(meter.evaluate(frame) >= overall, expected)
-    assert meter.rows == len(frame)
+    np.testing.assert_array_equal(counter.evaluate(frame) >= overall, expected)
+    assert counter.rows == len(frame)
 
 
 @given(cases())
@@ -106,9 +106,9 @@ def test_a_member_may_not_spoil_the_frame_of_the_next() -> None:
 def test_a_members_unusable_answer_is_not_hidden_by_another(bad: float, thresholds: list[float] | None) -> None:
     frame = pd.DataFrame({0: [0.9, bad, 0.9], 1: [0.1, 0.1, 0.9]})
     model = as_model(AllOf(columns_as_models(2), thresholds), 1, threshold=1.0)
-    meter = QueryCounter(model)
+    counter = QueryCounter(model)
     with pytest.raises(ModelError) as caught:
-        meter.evaluate(frame)
+        counter.evaluate(frame)
     assert caught.value.rows is not None
     assert list(caught.value.rows.index) == [1]
     assert repr(bad) in str(caught.value)

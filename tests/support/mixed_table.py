@@ -1,4 +1,4 @@
-"""A table with a column of every kind a schema knows, and ways to ask a model without its fast_path."""
+"""A table with a column of every kind a schema knows, a schema, labels and an encoder for it."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def encoder(sparse: bool = False) -> ColumnTransformer:
 
 @dataclass(frozen=True)
 class Whole:
-    """A model that does not say it has halves: always asked by frames."""
+    """A model without halves: always evaluated with frames."""
 
     model: Any
     target: Any = 1
 
     def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """Ask the model as it is."""
+        """Evaluate the model as it is."""
         return as_model(self.model, self.target).probability(frame)

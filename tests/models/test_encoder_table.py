@@ -1,4 +1,4 @@
-"""What is tabulated is what the encoder gives; what cannot be is found out, and why is told."""
+"""An encoder table gives what the encoder gives; encoders that cannot be tabulated are found, with a reason."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from leastways.models import as_model
-from leastways.models import encoder_table as tabulated
+from leastways.models import as_model, encoder_table
 from leastways.models.base import Split
 from leastways.models.encoder_table import FastPath, FastPeople, bits
 from leastways.schema import Schema
-
-from .mixed import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
+from tests.support.mixed_table import NUMBERS, PEOPLE, SCHEMA, TRAIN, Whole, Y, encoder
 
 NUMERIC = Schema.infer(TRAIN[NUMBERS]).update(income={"min": 0, "max": 12_000, "step": 500})
 sklearn_version = tuple(int(number) for number in sklearn_text.split(".")[:2])
@@ -86,10 +84,10 @@ def dense(encoded: Any) -> NDArray[Any]:
     return np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)
 
 
-def test_people_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_people_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide encoders: not all people are encoded at once, and the result is the same."""
     whole = table_of(LOGISTIC)
-    monkeypatch.setattr(tabulated, "_CELLS", 300)
+    monkeypatch.setattr(encoder_table, "_CELLS", 300)
     parts = table_of(LOGISTIC)
     assert isinstance(whole, FastPeople)
     assert isinstance(parts, FastPeople)
@@ -148,7 +146,7 @@ def two_columns(frame: pd.DataFrame) -> pd.DataFrame:
     ],
     ids=["polynomial", "pca", "row norm", "ratio", "nested"],
 )
-def test_columns_that_mix_are_found(step: Any) -> None:
+def test_columns_that_combine_features_are_found(step: Any) -> None:
     model = make_pipeline(step, StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
     reason = table_of(model, NUMERIC)
     assert isinstance(reason, str)
@@ -167,18 +165,18 @@ def test_an_interaction_that_the_first_row_hides_is_found() -> None:
     assert reason == "the encoder does not treat each column by itself"
 
 
-def test_an_encoder_that_looks_at_the_other_rows() -> None:
+def test_an_encoder_that_uses_other_rows_is_found() -> None:
     reason = table_of(Halves(lambda frame: frame.to_numpy(dtype=np.float64) - frame["age"].mean()), NUMERIC)
     assert isinstance(reason, str)
 
 
-def test_an_encoder_that_remembers() -> None:
+def test_an_encoder_with_a_memory_is_found() -> None:
     calls = iter(range(1000))
     reason = table_of(Halves(lambda frame: frame.to_numpy(dtype=np.float64) + next(calls)), NUMERIC)
     assert reason == "the encoder does not treat each column by itself"
 
 
-def test_an_encoder_that_raises_on_the_grid() -> None:
+def test_an_encoder_that_raises_on_the_grid_is_not_tabulated() -> None:
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         if (frame["income"] > 11_000).any():
             raise OverflowError("nobody earns that")
@@ -187,7 +185,7 @@ def test_an_encoder_that_raises_on_the_grid() -> None:
     assert table_of(Halves(encode), NUMERIC) == "the encoder raised OverflowError: nobody earns that"
 
 
-def test_an_encoder_that_treats_values_between_grid_points_apart() -> None:
+def test_an_encoder_that_differs_between_grid_points_is_found() -> None:
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         x = frame.to_numpy(dtype=np.float64)
         odd = frame["income"].to_numpy() % 500 != 0
@@ -218,7 +216,7 @@ def test_outputs_that_cannot_be_used(encode: Any, reason: str) -> None:
     assert reason in told
 
 
-def test_halves_that_do_not_make_the_model() -> None:
+def test_halves_that_do_not_make_the_model_are_not_used() -> None:
     class Liar(Halves):
         def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
             return np.nextafter(super().probability(frame), 1.0)
@@ -330,14 +328,14 @@ def test_grids_as_wide_as_numbers_go() -> None:
     assert fast_path.model.decision == 1  # the first is right on the grid's numbers
 
 
-def test_models_without_halves_are_asked_nothing() -> None:
+def test_models_without_halves_are_not_evaluated() -> None:
     fast_path = FastPath.find(Whole(LOGISTIC), SCHEMA)
     assert (fast_path.model, fast_path.setup_rows) == (None, 0)
     assert "does not part" in fast_path.reason
     assert FastPath.find(as_model(lambda frame: np.zeros(len(frame)), 1), SCHEMA).model is None
 
 
-def test_it_is_found_out_once_and_again_after_a_fit() -> None:
+def test_the_table_is_kept_until_the_model_is_fitted_again() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
     first = FastPath.find(as_model(model, 1), NUMERIC)
     kept = FastPath.find(as_model(model, 1), NUMERIC, first)
@@ -350,7 +348,7 @@ def test_it_is_found_out_once_and_again_after_a_fit() -> None:
     assert again.model.table is not first.model.table
 
 
-def test_the_class_may_change_without_a_new_table() -> None:
+def test_another_target_needs_no_new_table() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
     one = FastPath.find(as_model(model, 1), NUMERIC)
     zero = FastPath.find(as_model(model, 0), NUMERIC, one)
@@ -362,7 +360,7 @@ def test_the_class_may_change_without_a_new_table() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.0])
-def test_somebody_whom_the_encoder_refuses_is_alone_with_it(scale: float) -> None:
+def test_a_row_that_the_encoder_refuses_affects_no_other_person(scale: float) -> None:
     """Others keep the table, wherever they stand; so do those whose rows do not share a call with the refused ones."""
 
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -383,7 +381,7 @@ def test_somebody_whom_the_encoder_refuses_is_alone_with_it(scale: float) -> Non
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 40), st.integers(0, 2**16))
-def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: int) -> None:
+def test_held_does_not_depend_on_the_rest_of_the_batch(modulus: int, seed: int) -> None:
     """An encoder that mixes two columns in some states."""
 
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -408,7 +406,7 @@ def test_whom_a_table_holds_for_does_not_depend_on_company(modulus: int, seed: i
         assert alone.held[0] == together.held[place]
 
 
-def test_options_that_the_encoder_refuses_do_not_spoil_others() -> None:
+def test_options_that_the_encoder_refuses_affect_no_others() -> None:
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         if forbidden and (frame["debt"] == 7).any():
             raise ValueError("not seven")

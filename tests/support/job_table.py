@@ -1,4 +1,4 @@
-"""A small mixed table and pipelines on it, shared by the tests of this folder."""
+"""A small table of people with jobs, labels for it, and pipelines on it."""
 
 from __future__ import annotations
 
