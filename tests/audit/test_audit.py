@@ -15,7 +15,7 @@ from scipy import stats
 
 import leastways as lw
 from leastways.audit import Audit, audit_plans, comparison
-from leastways.audit.comparison import Chance, Member, with_verdicts
+from leastways.audit.comparison import GroupMeasure, Resampling, with_verdicts
 from leastways.audit.measures import MEASURES
 from leastways.audit.statistics import holm, interval
 from leastways.audit.wording import findings
@@ -65,7 +65,7 @@ def test_accepted_and_unusable_people_are_counted_apart() -> None:
         "no option exists within what this person may change",
     ]
     assert "Counted apart, in no rate: 1 whom the model accepts as they are and 1 with an unusable row." in str(found)
-    assert any("cut short for 1 people" in text for text in found.warnings)
+    assert any("shortened_list short for 1 people" in text for text in found.warnings)
 
 
 def test_figures_by_hidden_costs_match_a_hand_count() -> None:
@@ -132,25 +132,25 @@ def test_normal_band_of_many_people_equals_the_resampled_band(monkeypatch: pytes
 def test_curve_at_zero_or_one_has_a_band(people: int) -> None:
     """As the same share has in the tables; but that nobody is below 0 is sure."""
     grid = np.array([0.0, 0.2, 0.4, 1.0])
-    value, low, high = comparison._with_interval(np.full((1, people), 0.3), grid, Chance(2000, 1, 1, 0), "all")
+    value, low, high = comparison._with_interval(np.full((1, people), 0.3), grid, Resampling(2000, 1, 1, 0), "all")
     assert value.tolist() == [0.0, 0.0, 1.0, 1.0]
     for share, ends in ((value[1], (low[1], high[1])), (value[2], (low[2], high[2]))):
         figures = np.stack([np.full(people, share), np.ones(people)], axis=1)
-        member = Member.of(figures, True, Chance(2000, 1, 1, 0), "table")
+        member = GroupMeasure.of(figures, True, Resampling(2000, 1, 1, 0), "table")
         assert ends == pytest.approx(interval(member.draws, share), abs=0.002)
     assert (low[0], high[0]) == (0.0, 0.0)
 
 
 def test_curve_near_one_has_the_interval_of_the_tables() -> None:
     costs = np.array([[0.3] * 29 + [np.inf]])
-    _, low, high = comparison._with_interval(costs, np.array([0.0, 0.4]), Chance(2000, 1, 1, 0), "nearly")
+    _, low, high = comparison._with_interval(costs, np.array([0.0, 0.4]), Resampling(2000, 1, 1, 0), "nearly")
     assert (low[1], high[1]) == pytest.approx(stats.beta.interval(0.95, 29.5, 1.5), abs=0.02)
 
 
 def test_the_ends_of_a_curve_never_fall() -> None:
     """Also where nearly all are below a cost, and then all."""
     costs = np.linspace(0.2, 1.0, 100)[:, None] + np.zeros((100, 8))
-    value, low, high = comparison._with_interval(costs, np.linspace(0.0, 1.18, 60), Chance(500, 1, 1, 0), "ends")
+    value, low, high = comparison._with_interval(costs, np.linspace(0.0, 1.18, 60), Resampling(500, 1, 1, 0), "ends")
     assert value[-1] == 1.0
     for ends in (low, high):
         assert (np.diff(ends) >= 0).all()
@@ -163,7 +163,7 @@ def test_the_ends_of_a_curve_of_very_many_people_never_fall() -> None:
     costs = np.full((20, 6000), 1.1)
     costs[0, 0], costs[1, 1] = 0.5, np.inf
     value, low, high = comparison._with_interval(
-        costs, np.array([0.0, 0.4, 0.6, 1.0, 1.2]), Chance(10, 1, 1, 0), "many"
+        costs, np.array([0.0, 0.4, 0.6, 1.0, 1.2]), Resampling(10, 1, 1, 0), "many"
     )
     assert value == pytest.approx([0, 0, 1 / 120_000, 1 / 120_000, 1 - 1 / 120_000])
     assert high[1] == high[2] == high[3] > 1e-4
@@ -246,7 +246,7 @@ def test_partial_searches_are_counted_once_in_the_warning() -> None:
     status = ["partial"] * 3 + ["found"] * 77
     made = plans(["female", "male"] * 40, [1.0] * 80, age=[20, 20, 40, 40] * 20, status=status)
     found = audit(made, ["sex", "age:30"])
-    assert any("cut short for 3 people (status partial)" in text for text in found.warnings)
+    assert any("shortened_list short for 3 people (status partial)" in text for text in found.warnings)
 
 
 def test_small_groups_are_shown_and_not_tested() -> None:
@@ -255,7 +255,7 @@ def test_small_groups_are_shown_and_not_tested() -> None:
     assert line["ratio"] == 0.5
     assert np.isnan(line["p"])
     assert line["note"] == "too few people"
-    assert found.warnings[1] == "By sex: fewer than 10 refused people, too few to say anything about: female (5)."
+    assert found.warnings[1] == "By sex: fewer than 10 refused people, too few to compare: female (5)."
     assert "No group is large enough" in found.to_text()
     assert found.to_text().count("  - too few people to compare: female.") == 1
     assert found.to_text().count("female") == 2  # there, and among the warnings
@@ -283,7 +283,7 @@ def test_single_group_is_reported_as_such() -> None:
     extra = pd.DataFrame({"same": ["z"] * 80})
     made = plans(["female"] * 40 + ["male"] * 40, np.linspace(0.1, 1, 80))
     found = audit(made, "same", groups=extra)
-    alone = "everybody is in one group ('z'), so there is nothing to compare."
+    alone = "all people are in one group ('z'), so there is nothing to compare."
     assert findings(found) == [f"By same: {alone}"]
     assert f"By same (reference: z, 80 refused people)\n  - {alone}\n" in found.to_text()
     assert "large enough" not in found.to_text()
@@ -304,10 +304,10 @@ def test_column_without_values_gives_a_warning() -> None:
     made = plans(["female", "male"] * 20, np.linspace(0.1, 1, 40))
     for nothing in ([None] * 40, [np.nan] * 40):
         found = audit(made, ["sex", "origin"], groups=pd.DataFrame({"origin": nothing}))
-        told = [text for text in found.warnings if "nobody has a value" in text]
-        assert told == ["By origin: nobody has a value in this column. If it was joined to the people, check by what."]
+        told = [text for text in found.warnings if "no person has a value" in text]
+        assert told == ["By origin: no person has a value in this column. If it was joined to them, check the labels."]
     partly = audit(made, "origin", groups=pd.DataFrame({"origin": ["north"] * 20 + [None] * 20}))
-    assert not any("nobody has a value" in text for text in partly.warnings)
+    assert not any("no person has a value" in text for text in partly.warnings)
 
 
 def test_groups_that_are_too_small_share_a_line() -> None:
@@ -333,7 +333,7 @@ def test_cost_of_few_people_is_not_tested() -> None:
     line = row(found.ratios, "sex", "female", "cost")
     assert (line["people"], line["reference_people"], line["note"]) == (2, 60, "too few people")
     assert np.isnan(line["p"])
-    assert "By sex: cost is of fewer than 30 people, too few to say anything about: female (2)." in found.warnings
+    assert "By sex: cost is of fewer than 30 people, too few to compare: female (2)." in found.warnings
     coverage = row(found.ratios, "sex", "female", "coverage")
     assert (coverage["people"], coverage["note"]) == (50, "lower")
 

@@ -174,7 +174,7 @@ def test_reference_is_the_named_or_the_largest_group() -> None:
     assert references_of(found, everybody, {"sex": "male", "age": "below 30"}) == [1, 0, 1]
     nobody_male = np.array([False, True, False, False])
     assert references_of(found, nobody_male, None) == [0, 0, 0]
-    with pytest.raises(SettingError, match="nobody in group 'male' of 'sex' was refused"):
+    with pytest.raises(SettingError, match="no person in group 'male' of 'sex' was refused"):
         references_of(found, nobody_male, {"sex": "male"})
 
 

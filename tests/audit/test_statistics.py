@@ -1,4 +1,4 @@
-"""Chance: resamples and permutations have the right distribution, and corrections agree with outside references."""
+"""Resampling: resamples and permutations have the right distribution, and corrections agree with outside references."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from leastways.audit import statistics
-from leastways.audit.comparison import Chance, Member, ratio_table
+from leastways.audit.comparison import GroupMeasure, Resampling, ratio_table
 from leastways.audit.groups import Grouping
 from leastways.audit.statistics import (
     Tally,
@@ -119,8 +119,8 @@ def test_few_people_are_not_treated_as_normal(monkeypatch: pytest.MonkeyPatch) -
 
 def test_interval_equals_that_of_scipy() -> None:
     values = np.random.default_rng(5).exponential(size=60)
-    chance = Chance(20_000, 1, 1, 0)
-    member = Member.of(pairs(values), False, chance, "scipy")
+    chance = Resampling(20_000, 1, 1, 0)
+    member = GroupMeasure.of(pairs(values), False, chance, "scipy")
     low, high = interval(member.draws, member.value)
     other = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=1).confidence_interval
     assert member.value == pytest.approx(values.mean())
@@ -144,10 +144,10 @@ def test_interval_keeps_infinities_and_ignores_nan() -> None:
 def test_ratio_intervals_have_nominal_coverage() -> None:
     """150 pairs of groups from known populations: a 95 % interval misses now and then, and not more."""
     random = np.random.default_rng(7)
-    chance, hits, truth = Chance(400, 1, 1, 0), 0, 0.6 / 0.8
+    chance, hits, truth = Resampling(400, 1, 1, 0), 0, 0.6 / 0.8
     for trial in range(150):
         groups = [random.random(n) < share for n, share in ((70, 0.6), (90, 0.8))]
-        one, two = (Member.of(pairs(g), True, chance, str(trial), str(i)) for i, g in enumerate(groups))
+        one, two = (GroupMeasure.of(pairs(g), True, chance, str(trial), str(i)) for i, g in enumerate(groups))
         low, high = interval(one.draws / two.draws, one.value / two.value)
         hits += low <= truth <= high
     assert 0.90 <= hits / 150 <= 0.99
@@ -156,37 +156,39 @@ def test_ratio_intervals_have_nominal_coverage() -> None:
 def test_share_of_one_has_an_interval() -> None:
     """Ten of ten served: the next may not be. The interval is Jeffreys', which reaches to 1."""
     for value, n in ((1.0, 10), (0.0, 10), (1.0, 1)):
-        member = Member.of(pairs([value] * n), True, Chance(20_000, 1, 1, 0), "all")
+        member = GroupMeasure.of(pairs([value] * n), True, Resampling(20_000, 1, 1, 0), "all")
         low, high = interval(member.draws, member.value)
         theirs = np.asarray(stats.beta.ppf([0.025, 0.975], n * value + 0.5, n * (1 - value) + 0.5))
         ends = (theirs[0], 1.0) if value else (0.0, theirs[1])
         assert (low, high) == pytest.approx(ends, abs=0.03)
-    two = [Member.of(pairs([0.0] * 99), True, Chance(200, 1, 1, 0), name) for name in ("coverage", "satisfied")]
+    two = [
+        GroupMeasure.of(pairs([0.0] * 99), True, Resampling(200, 1, 1, 0), name) for name in ("coverage", "satisfied")
+    ]
     assert interval(two[0].draws, 0.0) == interval(two[1].draws, 0.0)
     assert (two[0].draws != two[1].draws).any()  # each in its own order
-    alone = Member.of(pairs([3.0]), False, Chance(10, 1, 1, 0), "one")
+    alone = GroupMeasure.of(pairs([3.0]), False, Resampling(10, 1, 1, 0), "one")
     assert np.isnan(alone.draws).all()
-    assert np.isnan(Member.of(pairs([]), True, Chance(10, 1, 1, 0), "none").value)
+    assert np.isnan(GroupMeasure.of(pairs([]), True, Resampling(10, 1, 1, 0), "none").value)
 
 
 def test_share_near_one_is_no_more_certain_than_one() -> None:
     """One of thirty is served under two of three cost functions: that says less for the group, not more."""
-    chance = Chance(4000, 1, 1, 0)
-    one, all_served = (Member.of(pairs([last] + [1.0] * 29), True, chance, "near") for last in (2 / 3, 1.0))
+    chance = Resampling(4000, 1, 1, 0)
+    one, all_served = (GroupMeasure.of(pairs([last] + [1.0] * 29), True, chance, "near") for last in (2 / 3, 1.0))
     assert one.ends[0] < all_served.ends[0]
-    most = Member.of(pairs([0.0] + [1.0] * 29), True, chance, "most")
+    most = GroupMeasure.of(pairs([0.0] + [1.0] * 29), True, chance, "most")
     assert most.ends == pytest.approx(stats.beta.interval(0.95, 29.5, 1.5), abs=0.01)
-    alike = Member.of(pairs([0.5] * 30), True, chance, "alike")  # nothing to resample, and half of it unknown
+    alike = GroupMeasure.of(pairs([0.5] * 30), True, chance, "alike")  # nothing to resample, and half of it unknown
     assert alike.ends[0] < 0.48
     assert alike.ends[1] > 0.52
 
 
 def test_share_intervals_have_nominal_coverage_near_one() -> None:
     """Percentiles of plain resamples do in four of five cases."""
-    random, chance, hits = np.random.default_rng(3), Chance(400, 1, 1, 0), 0
+    random, chance, hits = np.random.default_rng(3), Resampling(400, 1, 1, 0), 0
     for trial in range(300):
         served = random.binomial(10, random.beta(0.95, 0.05, 30)) / 10
-        low, high = Member.of(pairs(served), True, chance, str(trial)).ends
+        low, high = GroupMeasure.of(pairs(served), True, chance, str(trial)).ends
         hits += low <= 0.95 <= high
     assert 0.92 <= hits / 300 <= 0.99
 
@@ -194,15 +196,15 @@ def test_share_intervals_have_nominal_coverage_near_one() -> None:
 @pytest.mark.parametrize("n", [5, 8, 40])
 def test_mean_interval_of_few_people_is_as_wide_as_students(n: int) -> None:
     values = stats.norm.ppf((np.arange(n) + 0.5) / n) + 4
-    member = Member.of(pairs(values), False, Chance(50_000, 1, 1, 0), "few")
+    member = GroupMeasure.of(pairs(values), False, Resampling(50_000, 1, 1, 0), "few")
     half = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
     assert member.ends == pytest.approx((4 - half, 4 + half), abs=0.1 * half)
     assert interval(np.arange(200.0), 2.0, 1) == (0.0, 199.0)
 
 
 def test_ratio_interval_is_widened_for_the_smaller_group() -> None:
-    random, chance = np.random.default_rng(4), Chance(4000, 1, 1, 0)
-    few, many = (Member.of(pairs(random.random(n) + 1), False, chance, str(n)) for n in (6, 300))
+    random, chance = np.random.default_rng(4), Resampling(4000, 1, 1, 0)
+    few, many = (GroupMeasure.of(pairs(random.random(n) + 1), False, chance, str(n)) for n in (6, 300))
     grouping = Grouping(("size",), (("few",), ("many",)), np.zeros(0, np.int64))
     for reference, (one, other) in ((1, (few, many)), (0, (many, few))):
         table = ratio_table(grouping, reference, [{"cost": few}, {"cost": many}], chance)
@@ -213,10 +215,10 @@ def test_ratio_interval_is_widened_for_the_smaller_group() -> None:
 
 def test_fractional_shares_are_not_treated_as_binary() -> None:
     """Forty people of whom each is half served vary less than forty of whom half are; one alone tells nothing."""
-    chance = Chance(4000, 1, 1, 0)
-    low, high = Member.of(pairs([0.5] * 40), True, chance, "x").ends
+    chance = Resampling(4000, 1, 1, 0)
+    low, high = GroupMeasure.of(pairs([0.5] * 40), True, chance, "x").ends
     assert 0.45 < low < 0.5 < high < 0.55
-    assert np.isnan(Member.of(pairs([0.5]), True, chance, "x").ends).all()
+    assert np.isnan(GroupMeasure.of(pairs([0.5]), True, chance, "x").ends).all()
 
 
 @pytest.mark.parametrize("kind", ["numbers", "shares"])

@@ -20,7 +20,7 @@ def test_one_person() -> None:
         "Person ann: at least one option was found (chance of a yes now: 25%).",
         "raise working hours from 20 h to 30 h",
         "change job from cook to née",
-        "At least one option is open to 88% of plausible preferences",
+        "At least one option is possible under 88% of the simulated preferences",
     ):
         assert words in page.words
     assert [tag for tag, _ in page.tags].count("tr") == 3  # the head, and two options

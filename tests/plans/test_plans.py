@@ -108,16 +108,16 @@ def test_text_of_a_plan() -> None:
     assert text.splitlines() == [
         "Person ann: at least one option was found (chance of a yes now: 25%).",
         "",
-        "Option 1: cheapest for 75% of plausible preferences, expected cost 0.25",
+        "Option 1: cheapest under 75% of the simulated preferences, expected cost 0.25",
         "  - raise working hours from 20 h to 30 h",
         "  then the chance of a yes is 75%",
         "",
-        "Option 2: open to none of the plausible preferences",
+        "Option 2: possible under none of the simulated preferences",
         "  - change job from cook to née",
         "  - change owner from yes to no",
         "  then the chance of a yes is 50%",
         "",
-        "At least one option is open to 88% of plausible preferences, and cheap (cost below 1) for 88%.",
+        "At least one option is possible under 88% of the simulated preferences, and costs less than 1 under 88%.",
     ]
     assert str(plans()["ann"]) == text
 

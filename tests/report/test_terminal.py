@@ -15,7 +15,7 @@ from tests.support.plans_with_markup import NASTY, hopeless, nobody, plans, sche
 
 def shown(thing: RenderableType) -> str:
     out = io.StringIO()
-    Console(file=out, width=160, color_system=None).print(thing)
+    Console(file=out, width=200, color_system=None).print(thing)
     return out.getvalue()
 
 
@@ -63,7 +63,7 @@ def test_panel_shows_nearest_miss_and_certificate() -> None:
 
 def test_summary_shows_simulated_people_only_if_given() -> None:
     totals = Totals.of(plans())
-    assert "imulated" not in shown(summary_table(totals))
+    assert "imulated people" not in shown(summary_table(totals))
     text = shown(summary_table(totals, SimulatedTotals.of(plans(), truth())))
     assert "Simulated people" in text
     assert "FS@1" in text

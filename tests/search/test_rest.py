@@ -82,7 +82,7 @@ def test_a_way_that_no_sample_is_open_to_is_still_a_way() -> None:
     else:
         pytest.fail("every sample was open to both")
     text = plans[lonely[0]].to_text()
-    assert "Option 1: open to none of the plausible preferences" in text
+    assert "Option 1: possible under none of the simulated preferences" in text
     assert "nan" not in text
     assert lw.RecoursePlans.from_json(plans.to_json()) == plans
 

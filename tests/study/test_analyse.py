@@ -129,7 +129,7 @@ def test_small_study_matches_a_hand_count() -> None:
     assert result.items["preferred"].tolist() == ["ours", "ours", none, "theirs"]
     assert result.chose_a.count == 7
     assert result.chose_a.of == 10
-    assert (result.n_items, result.n_incomplete, result.n_unjudged) == (4, 0, 0)
+    assert (result.n_items, result.n_incomplete, result.n_without_votes) == (4, 0, 0)
     assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["preferred"]["ours"]["share"] == 0.5
 
 
@@ -139,7 +139,7 @@ def test_missing_answers_are_counted() -> None:
     a = whole.answers
     gone = (a["item"] == "i2") | ((a["item"] == "i1") & (a["annotator"] == "a1") & (a["question"] == "preferred"))
     result = analyse_study(Collected(whole.study, a[~gone], whole.problems))
-    assert (result.n_incomplete, result.n_unjudged) == (2, 1)
+    assert (result.n_incomplete, result.n_without_votes) == (2, 1)
     assert result.items["preferred"].tolist() == ["ours", "no preference", ""]
     assert result.preferred["ours"].of == 2
     assert result.items["reasonable: ours"].isna().tolist() == [False, False, True]
@@ -158,7 +158,7 @@ def test_item_with_one_method_unrated_is_not_compared() -> None:
     assert [(share.count, share.of) for share in result.reasonable.values()] == [(1, 3), (1, 3)]
     assert (result.reasonableness.value, result.reasonableness.p_value) == (0.0, 1.0)
     assert result.preferred["ours"].count == 4
-    assert (result.n_incomplete, result.n_unjudged) == (1, 0)
+    assert (result.n_incomplete, result.n_without_votes) == (1, 0)
 
 
 def test_unanimous_items_still_have_an_interval() -> None:

@@ -20,7 +20,7 @@ from leastways.errors import DataError, LeastwaysError, PreferenceError, Setting
 from leastways.study import Study, create_study
 from leastways.study.create import make_design
 from leastways.study.form import options_in_words
-from leastways.study.people import comparable_people, draw_people, wishes_of
+from leastways.study.people import comparable_people, draw_people, stated_preferences
 from tests.plans.made import OPTIONS, PEOPLE, SCHEMA, SUMMARY
 from tests.plans.made import plans as made
 
@@ -195,12 +195,12 @@ def test_invalid_settings_are_refused(tmp_path: Path, settings: dict[str, Any], 
     ("profiles", "match"),
     [
         (lw.Preferences(costs={"monthly_hours": {30: 0.5}}), "has cost tables"),
-        (lw.Preferences(alpha=0.5), "says nothing"),
+        (lw.Preferences(alpha=0.5), "has nothing that a form could show"),
         (lw.Preferences(locked=["monthly_hours", "debt", "job", "owner"]), "profile of 'ann' locks everything"),
         (lw.Preferences(editable=["nothing"]), "nothing"),
         ({"ann": 3}, "profile of 'ann' must be a Preferences object"),
         ("all", "profiles must be"),
-        ({"bob": lw.Preferences(editable=["debt"])}, "nobody on whom .* no profile is known: 2"),
+        ({"bob": lw.Preferences(editable=["debt"])}, "no person on whom .* no profile is known: 2"),
     ],
 )
 def test_unusable_profiles_are_refused(tmp_path: Path, profiles: Any, match: str) -> None:
@@ -224,15 +224,15 @@ def test_people_without_a_profile_are_left_out(tmp_path: Path) -> None:
 def test_stated_preferences_in_words() -> None:
     ranges = {"monthly_hours": (None, 40), "job": ["née", "cook"], "debt": {"min": 0.5, "max": 3}}
     said = lw.Preferences(scores={"monthly_hours": 0.25, "job": 0.75, "debt": 0.0}, ranges=ranges)
-    wishes = wishes_of(SCHEMA, said)
-    assert [(w.wording, w.score, w.limits) for w in wishes] == [
+    preferences = stated_preferences(SCHEMA, said)
+    assert [(w.wording, w.score, w.limits) for w in preferences] == [
         ("job", 0.75, "only née or cook"),
         ("working hours", 0.25, "at most 40 h"),
         ("debt", 0.0, "at least 0.5 and at most 3"),
     ]
-    assert all(w.score is None for w in wishes_of(SCHEMA, lw.Preferences(editable=["debt", "job"])))
-    assert len(wishes_of(SCHEMA, lw.Preferences(ranges=ranges))) == len(SCHEMA.features)
-    assert "job" not in {w.wording for w in wishes_of(SCHEMA, lw.Preferences(locked=["job"]))}
+    assert all(w.score is None for w in stated_preferences(SCHEMA, lw.Preferences(editable=["debt", "job"])))
+    assert len(stated_preferences(SCHEMA, lw.Preferences(ranges=ranges))) == len(SCHEMA.features)
+    assert "job" not in {w.wording for w in stated_preferences(SCHEMA, lw.Preferences(locked=["job"]))}
 
 
 def test_empty_set_of_options_is_stated(tmp_path: Path) -> None:

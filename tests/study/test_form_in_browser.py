@@ -58,7 +58,7 @@ def test_saved_answers_can_be_collected(page: Any, study: Study, tmp_path: Path)
     assert page.title() == '<i>"A" & B</i>'
     page.click("#next")
     assert page.inner_text(".page.shown h2") == "Person 1 of 2"
-    assert "at least 20 h and at most 40 h" in page.inner_text(".page.shown .wishes")
+    assert "at least 20 h and at most 40 h" in page.inner_text(".page.shown .preferences")
     answer(page, "A")
     page.click("#next")
     answer(page, "none", "no", "yes")
@@ -166,7 +166,7 @@ def test_long_words_do_not_overflow(browser: Any, tmp_path: Path, width: int) ->
     assert long in tab.inner_text(".page.shown .sets") + tab.inner_text(".page.shown .facts")
     assert tab.evaluate("document.documentElement.scrollWidth") == width
     beyond = """parts => parts.filter(part => part.scrollWidth > part.clientWidth + 1).map(part => part.className)"""
-    assert tab.eval_on_selector_all(".shown :is(.facts, .facts div, .wishes, .wishes li, .set)", beyond) == []
+    assert tab.eval_on_selector_all(".shown :is(.facts, .facts div, .preferences, .preferences li, .set)", beyond) == []
     a, b = (
         one["width"]
         for one in tab.eval_on_selector_all(".shown .set", "sets => sets.map(s => s.getBoundingClientRect().toJSON())")

@@ -14,12 +14,12 @@ from leastways._messages import nearest
 from leastways._progress import reporter
 from leastways._validation import check_count, check_number, check_seed
 from leastways.audit.comparison import (
-    Chance,
+    Resampling,
     curve_grid,
     curve_table,
+    empty_curves,
+    group_measures,
     group_table,
-    members_of,
-    no_curves,
     oracle_table,
     ratio_table,
     with_verdicts,
@@ -47,7 +47,7 @@ _KEYS = {
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Recourse by group: who gets how much of it, how sure that is, and whether model or search causes a gap.
+    """Result of an audit: measures by group with intervals, ratios with tests, and the causes of gaps.
 
     A grouping is a column (`sex`) or several at once (`sex × race`); a group is a value of it. Rates are
     shares of refused people: people whom the model accepts as they are, and unusable rows, are counted separately.
@@ -59,7 +59,7 @@ class Audit:
         none_exists, none_found). Measures: coverage, satisfied (FS@k), cost, options, queries, each with its 95 %
         interval in `_low` and `_high`.
     overall : DataFrame
-        The same for everybody, in one row.
+        The same for all people, in one row.
     ratios : DataFrame
         Index grouping, group, metric. The group's value over its reference group's (the disparate impact ratio):
         reference, people and reference_people (how many the metric is of), value, reference_value, ratio, low, high, p
@@ -121,7 +121,7 @@ class Audit:
         return f"Audit({refused} refused people by {', '.join(self.groupings)}; {len(self.warnings)} warnings)"
 
     def to_text(self) -> str:
-        """Say what was found, in sentences."""
+        """Return the audit in sentences."""
         from leastways.audit.wording import text_of
 
         return text_of(self)
@@ -183,7 +183,7 @@ def audit_plans(
     random_state: int = 0,
     progress: bool | Callable[[float], None] = False,
 ) -> Audit:
-    """Compare what groups of refused people are offered: how much, how sure that is, and what causes a gap.
+    """Compare the recourse of groups of refused people: measures, intervals, tests, and the causes of gaps.
 
     Each column of `by` is a grouping; with two or more, so are each pair of them and all of them at once.
 
@@ -197,8 +197,8 @@ def audit_plans(
     groups
         Attributes that the model does not see: a DataFrame with a row for each person, by the people's index.
     truth
-        Hidden cost functions to judge by (`lw.simulate_people`), one set of people or several of different seeds, over
-        which each person's figures are averaged. Without it the plans' own figures are compared, and there is no curve.
+        Hidden cost functions to measure by (`lw.simulate_people`), one set of people or several of different seeds,
+        over which each person's figures are averaged. Without it the plans' own figures are compared, without a curve.
     oracle
         What `lw.evaluation.oracle_people` returns for `truth`, one table for each: separates the model's part in a gap
         from the search's.
@@ -223,7 +223,7 @@ def audit_plans(
     check_number("k", k, 0, 1e6)
     for name, count in (("bootstraps", bootstraps), ("permutations", permutations), ("min_group", min_group)):
         check_count(name, count)
-    chance = Chance(int(bootstraps), int(permutations), int(min_group), check_seed(random_state))
+    chance = Resampling(int(bootstraps), int(permutations), int(min_group), check_seed(random_state))
     truths = [truth] if isinstance(truth, SimulatedPeople) else list(truth or ())
     oracles = [oracle] if isinstance(oracle, pd.DataFrame) else list(oracle or ())
     if oracles and not truths:
@@ -259,7 +259,7 @@ def _compared(
     groupings: Sequence[Grouping],
     references: Sequence[int],
     k: float,
-    chance: Chance,
+    chance: Resampling,
     progress: bool | Callable[[float], None],
 ) -> dict[str, Any]:
     """Compare the groups of each grouping, and put the tables of all of them together."""
@@ -267,7 +267,7 @@ def _compared(
     grid = None if figures.costs is None else curve_grid(figures.costs, k)
     with reporter(progress, "comparing groups") as report:
         for done, (grouping, base) in enumerate(zip(groupings, references, strict=True)):
-            members = members_of(figures, grouping, chance)
+            members = group_measures(figures, grouping, chance)
             parts["by_group"].append(group_table(plans, grouping, members))
             parts["ratios"].append(ratio_table(grouping, base, members, chance))
             parts["changes"].append(change_table(plans, grouping))
@@ -277,7 +277,7 @@ def _compared(
                 parts["oracle"].append(oracle_table(figures, grouping, base, k, chance))
             report.show((done + 1) / (len(groupings) + 1))
         everybody = Grouping((EVERYBODY,), ((EVERYBODY,),), np.zeros(len(plans), np.int64))
-        overall = group_table(plans, everybody, members_of(figures, everybody, chance))
+        overall = group_table(plans, everybody, group_measures(figures, everybody, chance))
         report.show(1.0)
     by_group = pd.concat(parts["by_group"])
     return {
@@ -285,7 +285,7 @@ def _compared(
         "overall": overall,
         "ratios": with_verdicts(pd.concat(parts["ratios"]), chance.min_group),
         "changes": pd.concat(parts["changes"]),
-        "curves": pd.concat(parts["curves"]) if parts["curves"] else no_curves(),
+        "curves": pd.concat(parts["curves"]) if parts["curves"] else empty_curves(),
         "oracle": pd.concat(parts["oracle"]) if parts["oracle"] else None,
     }
 

@@ -17,15 +17,15 @@ from leastways.audit.measures import MEASURES, Figures
 from leastways.audit.statistics import (
     LARGE,
     LEVEL,
-    Beside,
     Floats,
+    Prior,
     Tally,
     bootstrap_sums,
     generator,
     holm,
     interval,
     p_value,
-    weighed_means,
+    weighted_means,
 )
 from leastways.evaluation import disparate_impact_ratio
 from leastways.plans import NOT_SEARCHED, STATUSES, RecoursePlans
@@ -36,14 +36,14 @@ ALPHA = 0.05  # an adjusted p-value below this is a difference
 RATIO_KEYS = ("grouping", "group", "metric")
 REFERENCE, TOO_FEW, UNSURE = "reference", "too few people", "cannot say"
 LOWER, HIGHER, SLIGHTLY, SAME, UNDEFINED = "lower", "higher", "slightly ", "no large difference", "undefined"
-# Beside a group of whom a share is served: half a person who is not, and half a one who is.
-_HALF_SERVED = Beside(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0.5, 0.5]))
+# Jeffreys prior: Beta(0.5, 0.5).
+JEFFREYS = Prior(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0.5, 0.5]))
 SERVED = tuple(status for status in STATUSES if status not in NOT_SEARCHED)
 
 
 @dataclass(frozen=True)
-class Chance:
-    """How chance is asked: how often, from which seed, and how many people a group must have to be compared."""
+class Resampling:
+    """Settings of resamples and tests: their numbers, the seed, and the least size of a group."""
 
     bootstraps: int
     permutations: int
@@ -52,22 +52,22 @@ class Chance:
 
 
 @dataclass(frozen=True)
-class Member:
+class GroupMeasure:
     """One measure of one group."""
 
     tally: Tally  # of the pairs of the people whom it concerns
     value: float
     draws: Floats  # [bootstraps] its value in resamples
-    few: int | None = None  # of how many people they are resamples; None where an interval need not make up for that
+    few: int | None = None  # number of people, for an interval that is widened where they are few; None for shares
 
     @classmethod
-    def of(cls, pairs: Floats, share: bool, chance: Chance, *words: str) -> Member:
-        """Take the measure of a group whose people have these pairs, [people, 2]."""
+    def of(cls, pairs: Floats, share: bool, chance: Resampling, *words: str) -> GroupMeasure:
+        """Compute the measure of a group whose people have these pairs, [people, 2]."""
         tally = Tally.of(pairs[pairs[:, 1] > 0])
         if not tally.n:
             return cls(tally, float("nan"), np.full(chance.bootstraps, np.nan))
         top, below = tally.sums
-        draws = drawn_values(tally, share, chance.bootstraps, generator(chance.random_state, "bootstrap", *words))
+        draws = resampled_values(tally, share, chance.bootstraps, generator(chance.random_state, "bootstrap", *words))
         return cls(tally, float(top / below), draws, None if share else tally.n)
 
     @property
@@ -76,24 +76,24 @@ class Member:
         return interval(self.draws, self.value, self.few)
 
 
-def drawn_values(tally: Tally, share: bool, resamples: int, random: np.random.Generator) -> Floats:
+def resampled_values(tally: Tally, share: bool, resamples: int, random: np.random.Generator) -> Floats:
     """Return a group's value in resamples of its people.
 
-    People who are all served, or nearly all, leave little to resample: an interval of no width would claim to know that
-    the next one is too. So a share is drawn with half a person who is served, and half a one who is not, beside them:
-    from Jeffreys' Beta distribution, if nobody is served in part. One person alone gives no interval of anything else.
+    A share is drawn with the Jeffreys prior Beta(0.5, 0.5), since plain resamples of people who are all served have no
+    spread: from the Beta posterior where each person is served or not, else by a Bayesian bootstrap. Other measures of
+    a single person have no interval.
     """
     if share and len(tally.rows) == 1 and tally.rows[0, 0] in (0.0, 1.0):
-        return drawn_share(float(tally.sums[0]), tally.n, resamples, random)
+        return resampled_share(float(tally.sums[0]), tally.n, resamples, random)
     if tally.n < 2:
         return np.full(resamples, np.nan)
     if share:
-        return weighed_means(tally, _HALF_SERVED, resamples, random)[:, 0]
+        return weighted_means(tally, JEFFREYS, resamples, random)[:, 0]
     sums = bootstrap_sums(tally, resamples, random)
     return np.asarray(sums[:, 0] / sums[:, 1], dtype=np.float64)
 
 
-def drawn_share(hits: float, n: float, resamples: int, random: np.random.Generator) -> Floats:
+def resampled_share(hits: float, n: float, resamples: int, random: np.random.Generator) -> Floats:
     """Return draws from Jeffreys' posterior of a share: its quantiles in random order, so that equal counts get equal
     intervals.
     """
@@ -101,19 +101,19 @@ def drawn_share(hits: float, n: float, resamples: int, random: np.random.Generat
     return np.asarray(betaincinv(hits + 0.5, n - hits + 0.5, ranks), dtype=np.float64)
 
 
-def members_of(figures: Figures, grouping: Grouping, chance: Chance) -> list[dict[str, Member]]:
-    """Take every measure of every group."""
+def group_measures(figures: Figures, grouping: Grouping, chance: Resampling) -> list[dict[str, GroupMeasure]]:
+    """Compute every measure of every group."""
     codes = grouping.codes[figures.places]
     return [
         {
-            name: Member.of(pairs[codes == g], MEASURES[name].share, chance, grouping.name, group, name)
+            name: GroupMeasure.of(pairs[codes == g], MEASURES[name].share, chance, grouping.name, group, name)
             for name, pairs in figures.pairs.items()
         }
         for g, group in enumerate(grouping.groups)
     ]
 
 
-def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str, Member]]) -> pd.DataFrame:
+def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str, GroupMeasure]]) -> pd.DataFrame:
     """Return a row per group: how many people, what came of them, and every measure with its interval."""
     status = plans.summary["status"].to_numpy(dtype=object)
     G = len(grouping.parts)
@@ -133,7 +133,9 @@ def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str
     return pd.DataFrame(columns, index=keys)
 
 
-def ratio_table(grouping: Grouping, reference: int, members: list[dict[str, Member]], chance: Chance) -> pd.DataFrame:
+def ratio_table(
+    grouping: Grouping, reference: int, members: list[dict[str, GroupMeasure]], chance: Resampling
+) -> pd.DataFrame:
     """Return a row per group and measure: its ratio to the reference group's, the interval, and the p-value.
 
     Groups are tested where the measure concerns enough people of both: of a hundred refused, two may have a cost.
@@ -160,12 +162,12 @@ def ratio_table(grouping: Grouping, reference: int, members: list[dict[str, Memb
     return table
 
 
-def _fewer(mine: Member, other: Member) -> int | None:
-    """Return of how many people the smaller group is, where an interval has to make up for that."""
+def _fewer(mine: GroupMeasure, other: GroupMeasure) -> int | None:
+    """Return the size of the smaller group, where the interval is widened for few people; else None."""
     return None if mine.few is None or other.few is None else min(mine.few, other.few)
 
 
-def _p_value(mine: Tally, other: Tally, chance: Chance, *words: str) -> float:
+def _p_value(mine: Tally, other: Tally, chance: Resampling, *words: str) -> float:
     return p_value(mine + other, mine, chance.permutations, generator(chance.random_state, "permutation", *words))
 
 
@@ -184,7 +186,7 @@ def with_verdicts(ratios: pd.DataFrame, min_group: int) -> pd.DataFrame:
 
 
 def _verdict(row: Mapping[Any, Any], few: bool) -> str:
-    """Say what a ratio shows: a difference, a small one, none worth speaking of, or nothing at all."""
+    """Return the verdict on a ratio: a difference, a small one, no large one, or cannot say."""
     if np.isnan(row["value"]) or np.isnan(row["reference_value"]):
         return UNDEFINED
     if few:
@@ -195,12 +197,12 @@ def _verdict(row: Mapping[Any, Any], few: bool) -> str:
     return SAME if near else UNDEFINED if np.isnan(row["ratio"]) else UNSURE
 
 
-# Half of somebody is beyond the oracle's reach too; of the other half the search serves one part, and loses the other.
-_BESIDE = Beside(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.25, 0.25]))
+# Prior of one person: half not served even by the oracle, a quarter by the oracle alone, a quarter by the search too.
+_ORACLE_PRIOR = Prior(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.25, 0.25]))
 _Draws = tuple[float, Floats]  # a value, and the same in resamples
 
 
-def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float, chance: Chance) -> pd.DataFrame:
+def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float, chance: Resampling) -> pd.DataFrame:
     """Return a row per group and measure, all in shares of the group's refused people.
 
     ``value = oracle - lost``, so the gap to the reference group is the oracle's gap (the model's: no search could
@@ -223,17 +225,17 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
     return pd.DataFrame(records, index=index)
 
 
-def _drawn(pairs: Floats, chance: Chance, *words: str) -> tuple[_Draws, _Draws]:
+def _drawn(pairs: Floats, chance: Resampling, *words: str) -> tuple[_Draws, _Draws]:
     """Return what the oracle reaches and what the search loses of it, each with draws from the same resamples."""
     unknown = np.full(chance.bootstraps, np.nan)
     if not len(pairs):
         return (float("nan"), unknown), (float("nan"), unknown)
     tally = Tally.of(pairs)
     best, lost = (tally.sums / tally.n).tolist()
-    if tally.n < 2 and not np.isin(pairs, (0.0, 1.0)).all():  # one person, served in part: see compare.drawn_values
+    if tally.n < 2 and not np.isin(pairs, (0.0, 1.0)).all():  # one person, served in part: see compare.resampled_values
         return (best, unknown), (lost, unknown)
     random = generator(chance.random_state, "oracle", *words)
-    bests, losses = weighed_means(tally, _BESIDE, chance.bootstraps, random).T
+    bests, losses = weighted_means(tally, _ORACLE_PRIOR, chance.bootstraps, random).T
     return (best, bests), (lost, losses)
 
 
@@ -263,7 +265,7 @@ CURVE = ("k", "satisfied", "low", "high", "oracle")
 
 
 def curve_grid(costs: Floats, k: float) -> Floats:
-    """Return the costs to draw a curve at: from 0 to where nearly everybody is, or to `LONGEST`."""
+    """Return the costs to draw a curve at: from 0 to the 99 % quantile, at most `LONGEST`."""
     finite = costs[np.isfinite(costs)]
     most = float(np.quantile(finite, 0.99)) if len(finite) else SHORTEST
     last = max(SHORTEST, min(most, LONGEST), k)
@@ -271,7 +273,7 @@ def curve_grid(costs: Floats, k: float) -> Floats:
     return np.asarray(np.round(np.arange(int(np.ceil(last / step - 1e-9)) + 1) * step, 10), dtype=np.float64)
 
 
-def curve_table(figures: Figures, grouping: Grouping, grid: Floats, chance: Chance) -> pd.DataFrame:
+def curve_table(figures: Figures, grouping: Grouping, grid: Floats, chance: Resampling) -> pd.DataFrame:
     """Return a row per group and cost k: FS@k, its pointwise interval, and the oracle's FS@k where there is one."""
     assert figures.costs is not None
     codes = grouping.codes[figures.places]
@@ -290,17 +292,17 @@ def curve_table(figures: Figures, grouping: Grouping, grid: Floats, chance: Chan
     return pd.concat(parts)
 
 
-def no_curves() -> pd.DataFrame:
-    """Return the table without a row."""
+def empty_curves() -> pd.DataFrame:
+    """Return the table of curves without a row."""
     keys = pd.MultiIndex.from_arrays([pd.Index([], dtype="str")] * 2, names=["grouping", "group"])
     return pd.DataFrame({name: pd.Series(dtype=np.float64) for name in CURVE}).set_index(keys)
 
 
-def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:
+def _with_interval(costs: Floats, grid: Floats, chance: Resampling, *words: str) -> tuple[Floats, Floats, Floats]:
     """Return a group's curve and its ends at each k.
 
-    A share of all people, or of none, gets the ends that it has in the tables (see `drawn_values`); but that no cost is
-    below 0 is sure.
+    A share of all people, or of none, gets the ends that it has in the tables (see `resampled_values`). No cost is
+    below 0.
     """
     value, low, high = _resampled(_reached_at(costs, grid), len(grid), chance, *words)
     end = betaincinv(0.5, costs.shape[1] + 0.5, (1 + LEVEL) / 2)
@@ -310,7 +312,9 @@ def _with_interval(costs: Floats, grid: Floats, chance: Chance, *words: str) -> 
     return value, np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
-def _resampled(reached: NDArray[np.int64], points: int, chance: Chance, *words: str) -> tuple[Floats, Floats, Floats]:
+def _resampled(
+    reached: NDArray[np.int64], points: int, chance: Resampling, *words: str
+) -> tuple[Floats, Floats, Floats]:
     """Return the curve and its ends from resamples of people."""
     if len(reached) >= LARGE:
         return _normal_interval(reached, points)
@@ -321,13 +325,13 @@ def _resampled(reached: NDArray[np.int64], points: int, chance: Chance, *words: 
     ends = np.zeros((2, points))
     ends[1, 1:] = 1.0  # no cost is below 0
     random = generator(chance.random_state, "curve", *words)
-    draws = weighed_means(curves, Beside(ends, np.array([0.5, 0.5])), resamples, random)
+    draws = weighted_means(curves, Prior(ends, np.array([0.5, 0.5])), resamples, random)
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return value, np.minimum(low, value), np.maximum(high, value)
 
 
 def _normal_interval(reached: NDArray[np.int64], points: int) -> tuple[Floats, Floats, Floats]:
-    """Return the same for very many people: a share's interval is then as good as normal, and needs no resample."""
+    """Return the curve and its ends for very many people, by the normal approximation."""
     mean, square = _moments(reached, points)
     half = NormalDist().inv_cdf((1 + LEVEL) / 2) * np.sqrt(np.maximum(square - mean**2, 0.0) / len(reached))
     return mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0)

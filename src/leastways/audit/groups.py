@@ -1,4 +1,4 @@
-"""Who belongs where: groups by columns of a table, numbers in bins, and the intersections of several columns."""
+"""Group people by columns of a table, numbers in bins, and intersections of several columns."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Grouping:
 
     columns: tuple[str, ...]
     parts: tuple[tuple[str, ...], ...]  # of each group: its value in each column
-    codes: Places  # [people] each one's place in `parts`
+    codes: Places  # [people] index of each person's group in `parts`
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """What the groups are called: their values."""
+        """The names of the groups: their values."""
         return tuple(CROSS.join(part) for part in self.parts)
 
     @property
     def name(self) -> str:
-        """What the grouping is called: its columns."""
+        """The name of the grouping: its columns."""
         return CROSS.join(self.columns)
 
 
@@ -63,7 +63,7 @@ def groupings_of(
 def references_of(
     groupings: Sequence[Grouping], refused: NDArray[np.bool_], reference: Mapping[str, Any] | None
 ) -> list[int]:
-    """Return the place of each grouping's reference group: the one that was named, or the one with most refused."""
+    """Return the index of each grouping's reference group: the named one, or the one with most refused people."""
     if reference is not None and not isinstance(reference, Mapping):
         raise SettingError(f"reference must map a column to a group, such as {{'sex': 'male'}}, not {reference!r}.")
     given = {str(column): _text(value) for column, value in (reference or {}).items()}
@@ -88,19 +88,19 @@ def _reference(grouping: Grouping, refused: NDArray[np.bool_], given: Mapping[st
     fits = np.array([all(part[place] == value for place, value in wanted.items()) for part in grouping.parts])
     if not counts[fits].any():
         named = CROSS.join(given.get(column, "...") for column in grouping.columns)
-        raise SettingError(f"reference: nobody in group {named!r} of {grouping.name!r} was refused; choose another.")
+        raise SettingError(f"reference: no person in group {named!r} of {grouping.name!r} was refused; choose another.")
     return int(np.argmax(np.where(fits, counts, -1)))
 
 
 def group_text(value: Any) -> str:
-    """Return what the group of people with this value is called."""
+    """Return the name of the group of people with this value."""
     return NOT_STATED if pd.isna(value) else _text(value)
 
 
 def group_texts(column: pd.Series[Any]) -> list[str]:
-    """Return what each person's group is called, where people are grouped by their values.
+    """Return the name of each person's group, by the text of their values.
 
-    The text alone decides: 1, 1.0 and "1" read alike and are one group; True is not 1, though Python calls them equal.
+    1, 1.0 and "1" have the same text and are one group; True is not 1, although they are equal in Python.
     """
     missing = column.isna().tolist()
     return [NOT_STATED if gone else _text(value) for value, gone in zip(column.tolist(), missing, strict=True)]
@@ -117,7 +117,7 @@ def value_groups(column: pd.Series[Any]) -> tuple[str, ...]:
 
 
 def _with_groups(people: pd.DataFrame, groups: pd.DataFrame | None) -> pd.DataFrame:
-    """Put attributes that the model does not see beside those that it does."""
+    """Join attributes that the model does not see to the people."""
     if groups is None:
         return people
     if not isinstance(groups, pd.DataFrame):
@@ -177,7 +177,7 @@ def _binned(name: str, numbers: NDArray[np.float64], edges: list[float] | None) 
         shares = np.arange(1, QUANTILES) / QUANTILES
         distinct = np.unique(numbers[known])
         edges = np.unique(np.quantile(numbers[known], shares, method="higher")).tolist()
-        # where nearly everybody has the least value (no capital gain), the others are the other group
+        # where most people have the least value (no capital gain), the others form the second group
         edges = [edge for edge in edges if edge > distinct[0]] or [float(distinct[1])]
     ends = _bounds_text(edges)
     between = [f"{low} to below {high}" for low, high in pairwise(ends)]
@@ -187,7 +187,7 @@ def _binned(name: str, numbers: NDArray[np.float64], edges: list[float] | None) 
 
 
 def _bounds_text(edges: list[float]) -> list[str]:
-    """Write the bounds of bins, all in one manner, as short as tells them apart."""
+    """Return the bounds of bins as text, in one format, with as few digits as distinguish them."""
     sizes = [abs(edge) for edge in edges if edge]
     readable = not sizes or (min(sizes) >= _TINY and max(sizes) < _HUGE)
     short = [_digits(edge) if readable else _power(edge, 5) for edge in edges]
@@ -197,7 +197,7 @@ def _bounds_text(edges: list[float]) -> list[str]:
 
 
 def _digits(edge: float) -> str:
-    """Write a number with its thousands apart, all digits before the point, and six in all if it has fewer there."""
+    """Return a number with grouped thousands and at least six digits."""
     if edge.is_integer():
         return f"{edge:,.0f}"
     before = math.floor(math.log10(abs(edge))) + 1
@@ -206,7 +206,7 @@ def _digits(edge: float) -> str:
 
 
 def _power(edge: float, places: int) -> str:
-    """Write a number by its power of ten, with so many places at most."""
+    """Return a number in scientific notation with at most so many places."""
     number, e, power = f"{edge:.{places}e}".partition("e")
     return number.rstrip("0").rstrip(".") + e + power
 
@@ -239,7 +239,7 @@ def _text(value: Any) -> str:
 
 
 def _present(name: str, names: Sequence[str], codes: NDArray[Any]) -> Grouping:
-    """Leave out groups that nobody belongs to."""
+    """Leave out groups without people."""
     used, places = np.unique(codes, return_inverse=True)
     return Grouping((name,), tuple((names[place],) for place in used), places.astype(np.int64))
 

@@ -21,12 +21,12 @@ _ROUNDING = 1e-6  # by which an option may seem to cost less than the least ther
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that a group has more or less of."""
+    """A quantity that groups are compared by."""
 
     share: bool  # lies between 0 and 1
     better: str  # "high", "low", or "" where neither is
-    truth: str  # what it is, judged by hidden cost functions
-    plans: str  # what it is, by the plans' own figures
+    truth: str  # its meaning under hidden cost functions
+    plans: str  # its meaning in the plans' own figures
 
 
 MEASURES = {
@@ -34,32 +34,32 @@ MEASURES = {
         True,
         "high",
         "share of refused people with an option that they can take",
-        "share of plausible preferences under which some option can be taken, mean over refused people",
+        "share of simulated preferences under which some option is possible, mean over refused people",
     ),
     "satisfied": Measure(
         True,
         "high",
         "FS@k: share of refused people with an option that costs them less than k",
-        "share of plausible preferences under which some option costs less than 1, mean over refused people",
+        "share of simulated preferences under which some option costs less than 1, mean over refused people",
     ),
     "cost": Measure(
         False,
         "low",
         "what the cheapest option costs, mean over those who can take one",
-        "expected cost of the cheapest option over the preferences that one serves, mean over people with options",
+        "expected cost of the cheapest option over the preferences with a possible one, mean over people with options",
     ),
     "options": Measure(False, "high", *2 * ("options offered, mean over refused people",)),
     "queries": Measure(
         False,
         "",
-        *2 * ("rows the model was asked about, mean over refused people; about the search, so never a finding",),
+        *2 * ("rows evaluated by the model, mean over refused people; a property of the search, so never a finding",),
     ),
 }
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is known of each refused person.
+    """Measures of each refused person, as pairs whose sums a group divides.
 
     Of each measure a pair of columns: a group's value is the sum of the first over the sum of the second. People whose
     second is 0 have no part in it.
@@ -85,7 +85,7 @@ class Figures:
 def figures_of(
     plans: RecoursePlans, truths: Sequence[SimulatedPeople], oracles: Sequence[pd.DataFrame], k: float
 ) -> Figures:
-    """Collect the figures: by hidden cost functions where there are some, else by what the plans say themselves."""
+    """Compute the figures: under hidden cost functions if there are any, else from the plans' own."""
     refused = np.flatnonzero(~plans.summary["status"].isin(NOT_SEARCHED).to_numpy())
     if not len(refused):
         raise DataError(f"none of the {len(plans)} people in the plans was refused: there is nothing to audit.")
@@ -100,12 +100,12 @@ def figures_of(
     costs = np.stack([_hidden_costs(plans, truth, refused) for truth in truths])
     best, unsettled = (None, {}) if not oracles else _best(costs, rows.index, oracles, k)
     finite = np.isfinite(costs)
-    judged = {
+    measured = {
         "coverage": np.stack([finite.mean(axis=0), ones], axis=1),
         "satisfied": np.stack([(costs < k).mean(axis=0), ones], axis=1),
         "cost": np.stack([np.where(finite, costs, 0.0).sum(axis=0), finite.sum(axis=0)], axis=1),
     }
-    return Figures(refused, judged | pairs, costs, best, unsettled)
+    return Figures(refused, measured | pairs, costs, best, unsettled)
 
 
 def _by_plans(rows: pd.DataFrame, k: float) -> dict[str, Floats]:
@@ -134,7 +134,7 @@ def _hidden_costs(plans: RecoursePlans, truth: SimulatedPeople, refused: NDArray
 def _best(
     costs: Floats, labels: pd.Index[Any], oracles: Sequence[pd.DataFrame], k: float
 ) -> tuple[Floats, dict[str, Floats]]:
-    """Return the least costs there are. Where the oracle stopped early, what the search reached stands for them."""
+    """Return the least possible costs; where the oracle stopped early, those that the search reached."""
     if len(oracles) != len(costs):
         raise SettingError(f"oracle must hold a table for each of the {len(costs)} truths, not {len(oracles)}.")
     best = np.empty_like(costs)

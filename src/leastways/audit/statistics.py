@@ -1,8 +1,8 @@
-"""What chance would do: bootstrap resamples, permutations of group labels, and Holm's correction.
+"""Resampling and tests: bootstrap, permutations of group labels, and Holm's correction.
 
 People with the same figures are interchangeable, so a resample is a draw of counts over the distinct figures: a few
 random numbers instead of one for each person, with exactly the same distribution. It also makes the result independent
-of the order in which people stand. Sums over very many people with different figures are drawn from the normal
+of the order of people. Sums over very many people with different figures are drawn from the normal
 distribution that they have nearly: the time then does not grow with the people.
 """
 
@@ -34,7 +34,7 @@ _POOL_TO_SAMPLE = 3  # from so many times as many people on, a few of them are c
 
 @dataclass(frozen=True)
 class Tally:
-    """The distinct rows of some people's figures, rising, and how many people have each."""
+    """The distinct rows of people's figures, sorted, with the number of people who have each."""
 
     rows: Floats  # [d, c]
     counts: Ints  # [d]
@@ -69,7 +69,7 @@ class Tally:
 
 
 def generator(seed: int, *words: str) -> np.random.Generator:
-    """Return the random numbers for one purpose: they depend on the seed and these words alone."""
+    """Return a random generator that depends on the seed and these words alone."""
     digest = hashlib.blake2b("\x1f".join(words).encode(), digest_size=16).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
@@ -98,19 +98,19 @@ def bootstrap_sums(tally: Tally, resamples: int, random: np.random.Generator) ->
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A person who stands for those who were not seen, in parts: one is served, another is not."""
+class Prior:
+    """Pseudo-observations of a prior: rows of figures, each with the part of a person that it counts."""
 
     rows: Floats  # [e, c]
     parts: Floats  # [e] with the sum 1
 
 
-def weighed_means(tally: Tally, beside: Beside, resamples: int, random: np.random.Generator) -> Floats:
-    """Return means of shares over people who are weighed by lot, and one more beside them: [resamples, c].
+def weighted_means(tally: Tally, beside: Prior, resamples: int, random: np.random.Generator) -> Floats:
+    """Return Bayesian bootstrap draws of means of shares, with a prior: [resamples, c].
 
-    Resamples know nothing but what was seen: where all but a few are served they hardly differ, and their percentiles
-    are too narrow. Weights by lot are Rubin's Bayesian bootstrap (1981). Of people who are served or not, with half a
-    one of either kind beside them, it gives Jeffreys' interval of a share; and it is there for people served in part.
+    Percentiles of plain resamples are too narrow where nearly all people are served. Rubin's Bayesian bootstrap (1981)
+    weights people at random. With the Jeffreys prior it gives Jeffreys' interval of a share, and it also holds for
+    people who are served under a part of the cost functions.
     """
     if len(tally.rows) * _COUNT_IN_DRAWS > tally.n and _nearly_normal(tally, tally.n):
         return _normal_sums(tally, tally.n, 1.0, resamples, random) / tally.n
@@ -142,7 +142,7 @@ def permuted_sums(pool: Tally, n: int, permutations: int, random: np.random.Gene
 
 
 def _nearly_normal(tally: Tally, n: int) -> bool:
-    """Say whether sums over `n` of these people are as good as normal."""
+    """Return whether sums over `n` of these people are nearly normal."""
     if n < LARGE:
         return False
     shares, apart = tally.counts / tally.n, tally.rows - tally.sums / tally.n
@@ -160,19 +160,19 @@ def _normal_sums(tally: Tally, n: int, left: float, total: int, random: np.rando
 
 
 def _chosen_sums(pool: Tally, n: int, total: int, random: np.random.Generator) -> Floats:
-    """Choose a few people of very many, without looking at the others each time."""
+    """Draw sums over a few of very many people, one person at a time."""
     rows = np.repeat(pool.rows, pool.counts, axis=0)
     return np.stack([rows[random.choice(len(rows), n, replace=False, shuffle=False)].sum(axis=0) for _ in range(total)])
 
 
 def _in_blocks(total: int, width: int, drawn: Callable[[int], Floats]) -> Floats:
-    """Draw `total` rows, so many at a time that their counts fit into memory."""
+    """Draw `total` rows in blocks that fit into memory."""
     size = max(1, _CELLS // width)
     return np.concatenate([drawn(min(size, total - first)) for first in range(0, total, size)])
 
 
 def interval(draws: Floats, value: float, people: int | None = None) -> tuple[float, float]:
-    """Return the percentile interval of bootstrap draws; NaN where hardly any draw is defined.
+    """Return the percentile interval of bootstrap draws; NaN where fewer than half of them are defined.
 
     Quantiles are draws themselves, without interpolation, so that an infinite one stays what it is. `people`: of how
     many the draws are resamples, to look further out where they are few.
@@ -180,13 +180,13 @@ def interval(draws: Floats, value: float, people: int | None = None) -> tuple[fl
     known = draws[~np.isnan(draws)]
     if np.isnan(value) or 2 * len(known) < len(draws) or not len(known):
         return float("nan"), float("nan")
-    beyond = (1 - LEVEL) / 2 if people is None else _beyond(people)
+    beyond = (1 - LEVEL) / 2 if people is None else _tail_share(people)
     low = float(np.quantile(known, beyond, method="lower"))
     high = float(np.quantile(known, 1 - beyond, method="higher"))
     return min(low, value), max(high, value)
 
 
-def _beyond(people: int) -> float:
+def _tail_share(people: int) -> float:
     """Return the share of draws beyond either end of an interval.
 
     Resamples of n people vary too little, by the factor (n - 1) / n, and take the spread that was seen for the true
@@ -220,7 +220,7 @@ def p_value(pool: Tally, first: Tally, permutations: int, random: np.random.Gene
 
 
 def _with_squares(tally: Tally, ratio: float) -> Tally:
-    """Return figures a and b as a less what `ratio` would give, b, and their products: all that an error needs."""
+    """Return the columns a - ratio * b, b and their products, from which standard errors are computed."""
     a, b = tally.rows.T
     a = a - ratio * b
     return Tally(np.stack([a, b, a * a, a * b, b * b], axis=1), tally.counts)
@@ -243,7 +243,7 @@ def _ratio_and_error(sums: Floats) -> tuple[Floats, Floats]:
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values corrected by Holm's method; NaN are not tests, and stay.
+    """Return p-values corrected by Holm's method; NaN marks what was not tested, and stays.
 
     It limits the chance of a single false alarm among all the tests, however they depend on each other, and groups
     that overlap (women; women of 60 and more) do depend on each other.

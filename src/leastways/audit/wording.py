@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
     from leastways.audit.audit import Audit
 
-TOLD = ("coverage", "satisfied", "cost")  # the measures that sentences are about; tables have them all
-SPLIT = ("coverage", "satisfied")
+WORDED = ("coverage", "satisfied", "cost")  # measures in sentences; tables have all of them
+SHARES = ("coverage", "satisfied")
 
 
 def measure_name(audit: Audit, metric: str) -> str:
     """Return what a measure is called in a sentence or a heading."""
-    names = {"satisfied": f"FS@{audit.settings['k']:g}", "options": "options offered", "queries": "rows asked"}
+    names = {"satisfied": f"FS@{audit.settings['k']:g}", "options": "options offered", "queries": "queries"}
     return names.get(metric, metric)
 
 
 def value_text(metric: str, value: float) -> str:
-    """Write a measure as a reader expects it; a dash where it is undefined."""
+    """Return a measure as text, or a dash where it is undefined."""
     if np.isnan(value):
         return "–"
-    if metric in SPLIT:
+    if metric in SHARES:
         return f"{100 * value:.1f} %"
     return f"{value:,.2f}" if metric == "cost" else f"{value:,.1f}"
 
@@ -56,11 +56,11 @@ def p_text(p: float) -> str:
 
 
 def basis(audit: Audit) -> str:
-    """Say by whose costs the options were judged."""
+    """Say under which costs the options are measured."""
     if n := audit.settings["truths"]:
         functions = "one hidden cost function" if n == 1 else f"{n} hidden cost functions"
-        return f"Judged by {functions} per person, which no search saw."
-    return "Judged by the plausible preferences that the search itself drew, not by hidden cost functions."
+        return f"Measured by {functions} per person, which no search saw."
+    return "Measured by the preferences that the search itself simulated, not by hidden cost functions."
 
 
 def lead(audit: Audit) -> str:
@@ -76,14 +76,14 @@ def lead(audit: Audit) -> str:
 
 
 def everybody(audit: Audit) -> str:
-    """Say what all refused people have together."""
+    """Return the figures of all refused people, in a sentence."""
     row = audit.overall.iloc[0]
     parts = [
         f"{measure_name(audit, m)} {value_text(m, row[m])} ({range_text(m, row[f'{m}_low'], row[f'{m}_high'])})"
-        for m in TOLD
+        for m in WORDED
         if not np.isnan(row[m])
     ]
-    return f"Everybody together: {', '.join(parts)}; {len(audit.unserved):,} people have no option at all."
+    return f"All people together: {', '.join(parts)}; {len(audit.unserved):,} people have no option at all."
 
 
 def findings(audit: Audit) -> list[str]:
@@ -95,7 +95,7 @@ def findings(audit: Audit) -> list[str]:
     if len(small):
         few = "Small differences" if lines else "Only small differences"
         within = f"the whole interval of the ratio lies within {NOT_LARGE[0]:g} to {NOT_LARGE[1]:g}"
-        lines.append(f"{few}, where {within}: {cut([_brief(audit, *item) for item in _records(small)])}.")
+        lines.append(f"{few}, where {within}: {shortened_list([_brief(audit, *item) for item in _records(small)])}.")
     if lines:
         return lines
     if tested := int(outcomes["p"].notna().sum()):
@@ -109,11 +109,11 @@ def findings(audit: Audit) -> list[str]:
 
 
 def in_one_group(groups: pd.DataFrame) -> str:
-    """Say that there is nothing to compare with where all refused people are in one group; else nothing."""
+    """Return a sentence where all refused people are in one group, else an empty string."""
     refused = groups["refused"]
     if int((refused > 0).sum()) != 1:
         return ""
-    who = "everybody is" if len(refused) == 1 else "all refused people are"
+    who = "all people are" if len(refused) == 1 else "all refused people are"
     return f"{who} in one group ({refused.idxmax()!r}), so there is nothing to compare."
 
 
@@ -123,7 +123,7 @@ def _brief(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str
 
 
 def comparison(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) -> str:
-    """Say how one group stands to its reference group in one measure."""
+    """Compare one group with its reference group in one measure, in a sentence."""
     grouping, group, metric = keys
     values = f"{value_text(metric, row['value'])} against {value_text(metric, row['reference_value'])}"
     text = f"{grouping}, {group}: {measure_name(audit, metric)} {values} of {row['reference']}"
@@ -135,7 +135,7 @@ def comparison(audit: Audit, keys: tuple[str, str, str], row: dict[str, Any]) ->
 
 
 def separation(audit: Audit) -> list[str]:
-    """Say of each gap how much of it the best possible options share."""
+    """Return a sentence for each gap: the model's part and the search's."""
     if audit.oracle is None:
         return []
     references, notes = audit.settings["references"], audit.ratios["note"].to_dict()
@@ -160,29 +160,30 @@ def text_of(audit: Audit) -> str:
         people = int(audit.grouping(grouping)["refused"][reference])
         lines += ["", f"By {grouping} (reference: {reference}, {people:,} refused people)"]
         rows = audit.ratios[audit.ratios.index.get_level_values("grouping") == grouping]
-        rows = rows[rows.index.get_level_values("metric").isin(TOLD) & (rows["note"] != REFERENCE)]
+        rows = rows[rows.index.get_level_values("metric").isin(WORDED) & (rows["note"] != REFERENCE)]
         refused = audit.grouping(grouping)["refused"]
         nobody = rows.index.get_level_values("group").isin(refused.index[refused == 0])
         few = (rows["note"] == TOO_FEW) | nobody
         told = (comparison(audit, keys, row).removeprefix(f"{grouping}, ") for keys, row in _records(rows[~few]))
         alone = in_one_group(audit.grouping(grouping))
-        lines += _bullets([*told, *_too_few(audit, rows[few]), *([alone] if alone else [])])
+        lines += _bullets([*told, *_too_small(audit, rows[few]), *([alone] if alone else [])])
     if audit.oracle is not None:
         lines += ["", "The model's part and the search's, in percentage points", *_bullets(separation(audit))]
     if audit.warnings:
-        lines += ["", "Mind", *_bullets(audit.warnings)]
+        lines += ["", "Warnings", *_bullets(audit.warnings)]
     return "\n".join(lines)
 
 
-def _too_few(audit: Audit, rows: pd.DataFrame) -> list[str]:
-    """Name groups of whom nothing can be said, all in one line; with the measures, where others can be spoken of."""
+def _too_small(audit: Audit, rows: pd.DataFrame) -> list[str]:
+    """List groups that are too small to compare, in one line, with the measures concerned."""
     by_group: dict[str, list[str]] = {}
     for _, group, metric in rows.index.tolist():
         by_group.setdefault(group, []).append(measure_name(audit, metric))
     names = [
-        group if len(metrics) == len(TOLD) else f"{group} ({', '.join(metrics)})" for group, metrics in by_group.items()
+        group if len(metrics) == len(WORDED) else f"{group} ({', '.join(metrics)})"
+        for group, metrics in by_group.items()
     ]
-    return [f"{TOO_FEW} to compare: {cut(names)}."] if names else []
+    return [f"{TOO_FEW} to compare: {shortened_list(names)}."] if names else []
 
 
 def _bullets(lines: Iterable[str]) -> list[str]:
@@ -195,7 +196,7 @@ def _records(table: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], dict[s
     return zip(table.index.tolist(), rows, strict=True)
 
 
-def cut(names: list[str], most: int = 8) -> str:
+def shortened_list(names: list[str], most: int = 8) -> str:
     """List names, the first ones where there are many."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -207,9 +208,9 @@ def warnings_of(
     names = {"satisfied": f"FS@{settings['k']:g}"}
     return [
         *_what_is_missing(settings),
-        *_nobody_has_a_value(by_group),
+        *_columns_without_values(by_group),
         *_small_groups(by_group, settings["min_group"]),
-        *_few_concerned(by_group, ratios, names, settings["min_group"]),
+        *_small_measures(by_group, ratios, names, settings["min_group"]),
         *_unsure(ratios, names),
         *_few_permutations(ratios, settings["permutations"]),
         *_cut_short(by_group),
@@ -221,18 +222,18 @@ def _what_is_missing(settings: Mapping[str, Any]) -> Iterator[str]:
     if settings["truths"]:
         return
     yield (
-        "There are no hidden cost functions to judge by (truth), so coverage, FS@1 and cost are the search's own "
-        "figures, over the preferences that it drew, and there is no curve of FS@k."
+        "There are no hidden cost functions (truth), so coverage, FS@1 and cost are the search's own figures, over "
+        "the preferences that it simulated, and there is no curve of FS@k."
     )
     if settings["k"] != 1.0:
         yield f"FS@{settings['k']:g} is not known: plans only say what costs less than 1. Give truth for another k."
 
 
-def _nobody_has_a_value(by_group: pd.DataFrame) -> Iterator[str]:
-    """Warn of columns that say nothing: most often they were joined to the people by other labels than theirs."""
+def _columns_without_values(by_group: pd.DataFrame) -> Iterator[str]:
+    """Warn of columns without any value; most often they were joined by the wrong labels."""
     for grouping, groups in by_group.groupby(level="grouping", sort=False):
         if set(groups.index.get_level_values("group")) == {NOT_STATED}:
-            yield f"By {grouping}: nobody has a value in this column. If it was joined to the people, check by what."
+            yield f"By {grouping}: no person has a value in this column. If it was joined to them, check the labels."
 
 
 def _small_groups(by_group: pd.DataFrame, least: int) -> Iterator[str]:
@@ -241,32 +242,34 @@ def _small_groups(by_group: pd.DataFrame, least: int) -> Iterator[str]:
         if n < least:
             small.setdefault(grouping, []).append(f"{group} ({n})")
     for grouping, names in small.items():
-        yield f"By {grouping}: fewer than {least} refused people, too few to say anything about: {cut(names)}."
+        yield f"By {grouping}: fewer than {least} refused people, too few to compare: {shortened_list(names)}."
 
 
-def _few_concerned(by_group: pd.DataFrame, ratios: pd.DataFrame, names: Mapping[str, str], least: int) -> Iterator[str]:
-    """Warn where there are enough refused people, but a measure is of few of them: a cost needs an option."""
+def _small_measures(
+    by_group: pd.DataFrame, ratios: pd.DataFrame, names: Mapping[str, str], least: int
+) -> Iterator[str]:
+    """Warn of measures over few people in groups that are large enough; only people with options have a cost."""
     refused = by_group["refused"].to_dict()
     few: dict[tuple[str, str], list[str]] = {}
     for (grouping, group, metric), n in zip(ratios.index.tolist(), ratios["people"].tolist(), strict=True):
-        if metric in TOLD and 0 < n < least <= refused[grouping, group]:
+        if metric in WORDED and 0 < n < least <= refused[grouping, group]:
             few.setdefault((grouping, names.get(metric, metric)), []).append(f"{group} ({n})")
     for (grouping, name), groups in few.items():
-        yield f"By {grouping}: {name} is of fewer than {least} people, too few to say anything about: {cut(groups)}."
+        yield f"By {grouping}: {name} is of fewer than {least} people, too few to compare: {shortened_list(groups)}."
 
 
 def _unsure(ratios: pd.DataFrame, names: Mapping[str, str]) -> Iterator[str]:
     unsure: dict[str, dict[str, list[str]]] = {}
     for grouping, group, metric in ratios.index[ratios["note"] == UNSURE].tolist():
-        if metric in TOLD:
+        if metric in WORDED:
             unsure.setdefault(grouping, {}).setdefault(names.get(metric, metric), []).append(group)
     for grouping, by_metric in unsure.items():
-        parts = "; ".join(f"{name} of {cut(groups)}" for name, groups in by_metric.items())
+        parts = "; ".join(f"{name} of {shortened_list(groups)}" for name, groups in by_metric.items())
         yield f"By {grouping}: too few people to say whether these differ much from the reference group: {parts}."
 
 
 def _few_permutations(ratios: pd.DataFrame, permutations: int) -> Iterator[str]:
-    """Warn where even the least p-value that so many permutations can give is lost in the correction."""
+    """Warn where the smallest p-value that the permutations allow is not significant after correction."""
     tests = int(ratios["p"].notna().groupby(level="metric").sum().max())
     least = 2 * tests / (permutations + 1)
     if least >= ALPHA:
@@ -279,7 +282,7 @@ def _few_permutations(ratios: pd.DataFrame, permutations: int) -> Iterator[str]:
 def _cut_short(by_group: pd.DataFrame) -> Iterator[str]:
     first = by_group.index.get_level_values("grouping") == by_group.index[0][0]
     if n := int(by_group["partial"][first].sum()):
-        yield f"The search was cut short for {n} people (status partial): groups may differ because of that."
+        yield f"The search was shortened_list short for {n} people (status partial): groups may differ because of that."
 
 
 def _oracle_stopped(unsettled: Mapping[str, int], names: Mapping[str, str]) -> Iterator[str]:
@@ -287,6 +290,6 @@ def _oracle_stopped(unsettled: Mapping[str, int], names: Mapping[str, str]) -> I
         if n:
             yield (
                 f"The oracle stopped before it was sure of {names.get(metric, metric)} in {n} cases (people times "
-                "hidden cost functions); there the search's own result stands for the best possible, so the search "
+                "hidden cost functions); there the search's own result counts as the best possible, so the search "
                 "may look better than it is."
             )

@@ -235,7 +235,7 @@ def _show(result: Audit, files: list[Path], as_json: bool) -> None:
         )
         return
     text = Text(result.to_text())
-    text.highlight_regex(r"(?m)^(What differs|By .*|The model's part.*|Mind)$", "bold")
+    text.highlight_regex(r"(?m)^(What differs|By .*|The model's part.*|Warnings)$", "bold")
     screen().print(text, soft_wrap=True)
     screen().print()
     for path in files[:2]:

@@ -112,7 +112,7 @@ class DemoRun:
         return Totals.of(self.plans)
 
     @property
-    def judged(self) -> SimulatedTotals:
+    def simulated(self) -> SimulatedTotals:
         """The figures by simulated people."""
         from leastways.report import SimulatedTotals
 
@@ -196,7 +196,7 @@ def _show(run: DemoRun, report: Path, plans: Path) -> None:
     )
     for label in run.examples:
         console.print(plan_panel(run.plans[label], run.plans.schema, _SHOWN_OPTIONS))
-    console.print(summary_table(run.totals, run.judged))
+    console.print(summary_table(run.totals, run.simulated))
     say(f"Report:  {report}")
     say(f"Plans:   {plans}")
     say(f"Next:    {this_program()} explain {shlex.quote(str(plans))} --person {run.examples[0]}")
@@ -214,6 +214,6 @@ def _as_dict(run: DemoRun, report: Path, plans: Path) -> dict[str, Any]:
         "pictures": can_draw(),
         "model": {"accuracy": run.accuracy, "applicants": run.applicants, "refused": run.refused},
         "summary": run.totals.to_dict(),
-        "simulated": run.judged.to_dict(),
+        "simulated": run.simulated.to_dict(),
         "examples": [plan_as_dict(run.plans[label]) for label in run.examples],
     }

@@ -96,11 +96,11 @@ def plan_text(plan: RecoursePlan) -> str:
     """Write the plan as a person would want to read it."""
     lines = [f"Person {plan.person}: {headline(plan)}" + (f"\n  {plan.reason}" if plan.reason else "")]
     for option in plan.options:
-        best_for = f"cheapest for {option.best_for:.0%} of plausible preferences"
+        best_for = f"cheapest under {option.best_for:.0%} of the simulated preferences"
         if np.isfinite(option.expected_cost):
             figures = f"{best_for}, expected cost {option.expected_cost:.2f}"
         else:
-            figures = "open to none of the plausible preferences"
+            figures = "possible under none of the simulated preferences"
         lines.append(f"\nOption {option.number}: {figures}")
         lines.extend(f"  - {change.text}" for change in option.changes)
         lines.append(f"  then the chance of a yes is {option.probability:.0%}")
@@ -115,21 +115,21 @@ def plan_text(plan: RecoursePlan) -> str:
 
 
 def headline(plan: RecoursePlan) -> str:
-    """Say how it stands."""
+    """Return the status and the probability now, in words."""
     now = "" if np.isnan(plan.probability) else f" (chance of a yes now: {plan.probability:.0%})"
     return f"{STATUSES[plan.status]}{now}."
 
 
 def closing(plan: RecoursePlan) -> str:
-    """Say for how many of the preferences that the person may have the options are any good."""
+    """Say under how many of the simulated preferences an option is possible, and cheap."""
     return (
-        f"At least one option is open to {plan.covered:.0%} of plausible preferences, "
-        f"and cheap (cost below 1) for {plan.satisfied:.0%}."
+        f"At least one option is possible under {plan.covered:.0%} of the simulated preferences, "
+        f"and costs less than 1 under {plan.satisfied:.0%}."
     )
 
 
 def miss_headline(miss: NearestMiss) -> str:
-    """Say how close it was, before the list of its changes."""
+    """Return the sentence before the changes of the nearest miss."""
     return f"The nearest miss: with these changes the chance is {miss.probability:.0%}."
 
 

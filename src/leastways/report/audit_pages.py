@@ -81,7 +81,7 @@ def write_audit(audit: Audit, folder: str | Path, *, title: str = TITLE) -> list
     """Write `report.html`, `audit.json`, and each figure as .svg and .png under `figures`; returns the paths.
 
     The folder is made if it is not there; files of these names are replaced, and figures of an earlier audit that this
-    one does not have are removed, so that nobody takes them for its own. Everything is made before the first file is
+    one does not have are removed, so that they are not taken for its own. Everything is made before the first file is
     written, and each is written whole or not at all. Without matplotlib there are no figures, and the page says so.
     """
     folder = Path(folder)
@@ -114,7 +114,7 @@ def _drawn(picture: Picture, kind: str) -> bytes:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A figure in a table, what stands below it in small letters, and the verdict on it."""
+    """A figure in a table, a note below it in small letters, and the verdict on it."""
 
     text: str
     small: str | None = None
@@ -134,7 +134,7 @@ class _Table:
 
 
 def _shown(audit: Audit, pictures: _Pictures | None) -> dict[str, Any]:
-    """Return what the template names."""
+    """Return the values for the template."""
     if pictures is None:
         pictures = draw_audit(audit) if can_draw() else {}
     return {

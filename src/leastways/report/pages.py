@@ -11,7 +11,7 @@ import numpy as np
 from leastways._messages import plain
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlans
-from leastways.plans.wording import change_values, miss_headline, value_text
+from leastways.plans.wording import change_values, closing, miss_headline, value_text
 from leastways.report.plots import can_draw, draw_all
 from leastways.report.rendering import render
 from leastways.report.totals import COST_MEANING, SimulatedTotals, Totals, percent
@@ -21,13 +21,13 @@ MAX_REJECTED = 50  # rows listed as unusable
 _WORDS = (
     ("Option", "One way to a yes: a set of changes after which the model accepts the person."),
     (
-        "Plausible preferences",
-        "What a person would change, and how gladly, is not known. Many preferences that they might have are drawn "
-        "at random (within what they told us, if anything), and the options are chosen so that one of them suits "
-        "as many of these preferences as possible.",
+        "Simulated preferences",
+        "What a person would change, and how willingly, is not known. Many preferences that they might have are drawn "
+        "at random (within those that they stated, if any), and the options are chosen so that one of them suits "
+        "as many of these as possible.",
     ),
     ("Cost", f"How hard a change is under one preference: {COST_MEANING}. The costs of several changes add up."),
-    ("Cheapest for", "The share of plausible preferences under which this option is the cheapest of the set."),
+    ("Cheapest for", "The share of simulated preferences under which this option is the cheapest of the set."),
     ("Chance of a yes", "The probability that the model itself gives. It is the model's word, not a promise."),
 )
 
@@ -54,7 +54,7 @@ def write_report(
         How many people's plans are written out: people with options first, then those for whom nothing was found,
         then those whom the model accepts as they are; within each, in the order of the table.
     truth
-        Simulated people to judge the plans by (`lw.simulate_people`); adds their verdict, labelled as simulated.
+        Simulated people (`lw.simulate_people`): adds figures under their hidden costs, labelled as simulated.
 
     Pictures need matplotlib (``pip install 'leastways[plots]'``). Without it the report has none, and says so.
     """
@@ -65,11 +65,11 @@ def write_report(
 
 def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth: SimulatedPeople | None = None) -> str:
     """Return the text of the report."""
-    judged = None if truth is None else SimulatedTotals.of(plans, truth)
+    simulated = None if truth is None else SimulatedTotals.of(plans, truth)
     totals = Totals.of(plans)
     tables = [("All people", totals.rows())]
-    if judged is not None:
-        tables.append(("Evaluated by simulated people, whose costs the search did not see", judged.rows()))
+    if simulated is not None:
+        tables.append(("Measured on simulated people, whose costs the search did not see", simulated.rows()))
     kinds = _kinds(plans)
     usable = [label for labels in kinds.values() for label in labels]
     rejected = plans.summary.index[plans.summary["status"] == "invalid_input"]
@@ -77,8 +77,8 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
     return render(
         "report.html",
         title=title,
-        lead=f"{totals.people} people looked at, {totals.in_need} of them refused by the model.",
-        figures=_figures(totals, judged),
+        lead=f"{totals.people} people, {totals.in_need} of them refused by the model.",
+        figures=_figures(totals, simulated),
         tables=tables,
         pictures=draw_all(plans, truth) if can_draw() else None,
         which=_which(kinds, min(max_people, len(usable)), len(usable)),
@@ -90,23 +90,20 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
     )
 
 
-def _figures(totals: Totals, judged: SimulatedTotals | None) -> list[tuple[str, str]]:
+def _figures(totals: Totals, simulated: SimulatedTotals | None) -> list[tuple[str, str]]:
     """Return the figures a reader looks for first, each with what it counts."""
     figures = [
         (f"{totals.with_options} of {totals.in_need}", "refused people have at least one option"),
-        (percent(totals.covered), "of plausible preferences are served by an option"),
-        (percent(totals.satisfied), "of plausible preferences have an option below cost 1"),
+        (percent(totals.covered), "of the simulated preferences have a possible option"),
+        (percent(totals.satisfied), "of the simulated preferences have an option below cost 1"),
     ]
-    if judged is not None:
-        figures.append((percent(judged.satisfied), "of simulated people have an option that costs them less than 1"))
+    if simulated is not None:
+        figures.append((percent(simulated.satisfied), "of simulated people have an option that costs them less than 1"))
     return figures
 
 
 def _kinds(plans: RecoursePlans) -> dict[str, list[Any]]:
-    """Return the usable people, who has most to read first, each kind in the order of the table.
-
-    Where a model accepts most people, the first of the table would be cards without anything on them.
-    """
+    """Return the usable people by kind, people with options first, each kind in the order of the table."""
     summary = plans.summary
     usable = summary["status"] != "invalid_input"
     accepted = summary["status"] == "already_positive"
@@ -120,18 +117,18 @@ def _kinds(plans: RecoursePlans) -> dict[str, list[Any]]:
 
 
 def _which(kinds: Mapping[str, Sequence[Any]], shown: int, all_of_them: int) -> str:
-    """Say who is shown and in what order, as far as that is not plain from the page."""
+    """Return who is shown and in what order; empty where all are of one kind and all are shown."""
     if not shown:
         return ""
     count = f"The first {shown} of {all_of_them}" if all_of_them > shown else ""
     first, *others = kinds
     order = ", then ".join([f"{first} come first", *others]) if others else ""
-    told = ": ".join(filter(None, (count, order)))
-    return f"{_sentence(told)} " if told else ""
+    text = ": ".join(filter(None, (count, order)))
+    return f"{_sentence(text)} " if text else ""
 
 
 def _person(plan: RecoursePlan, schema: Schema) -> dict[str, Any]:
-    """Return what the card of one person shows."""
+    """Return the values for the card of one person."""
     items = [f"{f.wording}: {value_text(f, plan.state[f.name])}" for f in schema.features]
     shown: dict[str, Any] = {
         "label": plan.person,
@@ -143,7 +140,8 @@ def _person(plan: RecoursePlan, schema: Schema) -> dict[str, Any]:
         "note": "",
     }
     if plan.options:
-        return shown | {"note": _closing(plan)}
+        proven = "" if plan.certificate is None else f" {plan.certificate}"
+        return shown | {"note": closing(plan) + proven}
     shown["sentences"].insert(0, _sentence(STATUSES[plan.status]))
     if plan.nearest_miss is not None:
         changes = [change.text for change in plan.nearest_miss.changes]
@@ -154,7 +152,7 @@ def _person(plan: RecoursePlan, schema: Schema) -> dict[str, Any]:
 
 
 def _sentence(text: str) -> str:
-    """Write a phrase as a sentence of its own; only its first letter changes, since values may stand in it."""
+    """Return a phrase as a sentence; only its first letter changes, since it may hold values."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
@@ -168,11 +166,3 @@ def _option(option: RecourseOption, schema: Schema) -> dict[str, Any]:
         "cheapest_for": percent(option.best_for),
         "cost": f"{option.expected_cost:.2f}" if np.isfinite(option.expected_cost) else "–",
     }
-
-
-def _closing(plan: RecoursePlan) -> str:
-    proven = "" if plan.certificate is None else f" {plan.certificate}"
-    return (
-        f"Some option is open to {percent(plan.covered)} of plausible preferences, and cheap "
-        f"(cost below 1) for {percent(plan.satisfied)}.{proven}"
-    )

@@ -29,7 +29,7 @@ _SIZE = (5.0, 3.5)
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its heading, what it shows in words for those who cannot see it, and how to read it."""
+    """A figure with its heading, a description for readers who do not see it, and a caption."""
 
     name: str
     title: str
@@ -48,14 +48,14 @@ def can_draw() -> bool:
 
 
 def draw_all(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> list[Picture]:
-    """Draw every picture that the plans allow; none at all where nobody has an option."""
+    """Draw every picture that the plans allow; none where there are no options."""
     if plans.options.empty:
         return []
     return [served(plans), costs(plans, truth), changed_features(plans), chances(plans)]
 
 
 def served(plans: RecoursePlans) -> Picture:
-    """Draw the share of plausible preferences that each person's options serve, best served first."""
+    """Draw the share of each person's cost samples under which an option is possible, largest first."""
     need = plans.summary[~plans.summary["status"].isin(NOT_SEARCHED)]
     covered, cheap = (100 * np.sort(need[c].to_numpy(dtype=np.float64))[::-1] for c in ("covered", "satisfied"))
     x = 100 * (np.arange(len(need)) + 0.5) / len(need)
@@ -64,18 +64,18 @@ def served(plans: RecoursePlans) -> Picture:
         axes.plot(x, covered, color=ONE, linewidth=3.5, label="an option can be taken")
         axes.plot(x, cheap, color=TWO, linewidth=1.6, dashes=(4, 2), label="and costs less than 1")
         axes.set(xlim=(0, 100), ylim=(0, 103), xlabel="people, best served first (%)")
-        axes.set_ylabel("plausible preferences served (%)")
+        axes.set_ylabel("simulated preferences (%)")
         legend(axes)
 
     half = _quartiles(covered)
     return Picture(
         "served",
-        "How many plausible preferences are served",
+        "How many preferences have a possible option",
         figure(draw),
-        f"For half of the people some option can be taken under at least {half[1]:.0f} % of the plausible "
+        f"For half of the people some option is possible under at least {half[1]:.0f} % of the simulated "
         f"preferences, for three quarters of them under at least {half[0]:.0f} %.",
-        "We do not know what anybody prefers, so we draw many preferences they might have. The higher the line "
-        "stays, the surer it is that everybody finds something among their options.",
+        "People's preferences are not known, so many that they might have are drawn. The higher the line, the more "
+        "likely it is that each person has a possible option.",
     )
 
 
@@ -89,7 +89,7 @@ def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture
     k = np.linspace(0, top, 800)
 
     def draw(axes: Any) -> None:
-        axes.plot(k, _below(expected, k), color=ONE, label="average over the preferences served")
+        axes.plot(k, _below(expected, k), color=ONE, label="average over preferences with an option")
         if hidden is not None:
             axes.plot(k, _below(hidden, k), color=TWO, dashes=(4, 2), label="simulated people, hidden costs")
         axes.axvline(1, color=INK, linewidth=0.9, linestyle=":")
@@ -100,14 +100,14 @@ def costs(plans: RecoursePlans, truth: SimulatedPeople | None = None) -> Picture
     said = f"{_below(expected, np.array([0.5]))[0]:.0f} % of the people have an expected cost below 0.5"
     if hidden is not None:
         said += f"; {_below(hidden, np.array([1.0]))[0]:.0f} % of simulated people have an option below cost 1"
-    note = " The dashed line counts everybody, by costs that the search never saw." if hidden is not None else ""
+    note = " The dashed line counts all people, by costs that the search never saw." if hidden is not None else ""
     return Picture(
         "costs",
         "What the cheapest option costs",
         figure(draw),
         f"{said}.",
-        f"The further left a line rises, the cheaper the options. Preferences that no option serves do not count in "
-        f"the solid line.{note}",
+        f"The further left a line rises, the cheaper the options. Preferences without a possible option do not count "
+        f"in the solid line.{note}",
     )
 
 
@@ -140,7 +140,7 @@ def changed_features(plans: RecoursePlans) -> Picture:
 
 
 def chances(plans: RecoursePlans) -> Picture:
-    """Draw each person's chance now and after their first option; a spread of people where there are many."""
+    """Draw each person's probability now and after their first option; of many people, an even selection."""
     first = plans.options[plans.options["option"] == 1]
     now = plans.summary["probability"].reindex(first["person"]).to_numpy(dtype=np.float64)
     then = first["probability"].to_numpy(dtype=np.float64)
@@ -175,7 +175,7 @@ def chances(plans: RecoursePlans) -> Picture:
 
 
 def figure(draw: Callable[[Any], None], height: float = _SIZE[1], width: float = _SIZE[0]) -> Any:
-    """Make a figure of one drawing, in the style of the report."""
+    """Return a figure of one drawing, in the style of the report."""
     matplotlib = require("matplotlib", "plots", "A picture")
     figures = require("matplotlib.figure", "plots", "A picture")
     with matplotlib.rc_context(STYLE):
@@ -185,12 +185,12 @@ def figure(draw: Callable[[Any], None], height: float = _SIZE[1], width: float =
 
 
 def legend(axes: Any, columns: int = 2) -> None:
-    """Put the legend above the drawing, where it can hide nothing."""
+    """Put the legend above the drawing."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.3, borderpad=0)
 
 
 def _below(values: NDArray[np.float64], k: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the percentage of values below each k; what is undefined or infinite never is."""
+    """Return the percentage of values below each k; undefined and infinite values count as above."""
     known = np.sort(values[np.isfinite(values)])
     return np.asarray(100 * np.searchsorted(known, k, side="left") / len(values), dtype=np.float64)
 
@@ -210,7 +210,7 @@ def folded(name: str, width: int = 22) -> str:
 
 
 def shortened(line: str, most: int = 28) -> str:
-    """Leave out what is too much in the middle: names may differ at their ends."""
+    """Shorten a name in the middle, since names may differ at their ends."""
     end = most // 3
     return line if len(line) <= most else f"{line[: most - end - 1]}…{line[-end:]}"
 
@@ -394,7 +394,7 @@ def coverage_bars(audit: Audit, grouping: str, place: int = 0) -> Picture:
 
 
 def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
-    """Draw which features each group is asked to change: the darker, the more of its options ask it."""
+    """Draw which features the options of each group change: the darker, the more options."""
     shown, left_out = _largest(audit, grouping, MAX_COLUMNS)
     rows = audit.changes[audit.changes.index.get_level_values("grouping") == grouping]["options"].droplevel("grouping")
     table = rows.unstack("group").reindex(columns=shown)
@@ -431,7 +431,7 @@ def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
         _name("changes", grouping, place),
         f"What people are asked to change, by {grouping}",
         figure(draw, max(2.2, 0.3 * len(names) + 1.2), _WIDTH),
-        f"Asked most often: {most}." if most else "Nobody has an option.",
+        f"Asked most often: {most}." if most else "There are no options.",
         f"Share of a group's options that ask it, in %. An option may ask several things.{left_out}",
     )
 

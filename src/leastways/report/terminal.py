@@ -17,7 +17,7 @@ from rich.text import Text
 
 from leastways._messages import listed
 from leastways.plans import STATUSES, RecourseOption, RecoursePlan
-from leastways.plans.wording import change_values, miss_headline
+from leastways.plans.wording import change_values, closing, miss_headline
 from leastways.report.totals import SimulatedTotals, Totals, percent
 from leastways.schema import Feature, Schema
 
@@ -26,7 +26,7 @@ _DIRECTIONS = {"any": "either way", "up": "only up", "down": "only down", "fixed
 
 
 def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = None) -> Panel:
-    """Show one person's plan: what to change, from now to then, and what it leads to."""
+    """Return one person's plan as a panel: what to change, from now to then, and the probability after."""
     parts: list[RenderableType] = []
     if plan.reason:
         parts.append(Text(plan.reason, style="yellow"))
@@ -48,7 +48,7 @@ def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = Non
 
 
 def _worth_showing(options: Sequence[RecourseOption], most: int | None) -> Sequence[RecourseOption]:
-    """Return all options, or the first `most`, less those that are the cheapest for hardly anybody."""
+    """Return all options, or the first `most` without those whose share would be printed as 0 %."""
     if most is None:
         return options
     return [o for place, o in enumerate(options[:most]) if place == 0 or o.best_for >= _HARDLY]
@@ -76,31 +76,27 @@ def _options_table(options: Sequence[RecourseOption], schema: Schema) -> Table:
 
 
 def _closing(plan: RecoursePlan, shown: int) -> str:
-    """Say for how many of the preferences this person may have the options work."""
     more = len(plan.options) - shown
     and_more = f" {more} more option{'s' if more > 1 else ''} not shown." if more else ""
-    return (
-        f"We do not know this person's preferences: some option is open to {percent(plan.covered)} of the "
-        f"plausible ones, and cheap (cost below 1) for {percent(plan.satisfied)}.{and_more}"
-    )
+    return f"This person's preferences are not known. {closing(plan)}{and_more}"
 
 
-def summary_table(totals: Totals, judged: SimulatedTotals | None = None) -> Table:
-    """Show the figures over all people, and below them what simulated people say."""
+def summary_table(totals: Totals, simulated: SimulatedTotals | None = None) -> Table:
+    """Return the figures over all people as a table, with those of simulated people below."""
     table = Table(title="All people", title_justify="left", title_style="bold", box=box.SIMPLE, show_header=False)
     table.add_column("What")
     table.add_column("How much", justify="right", no_wrap=True)
     rows = totals.rows()
     for place, row in enumerate(rows):
         table.add_row(*map(Text, row), end_section=place == len(rows) - 1)
-    if judged is not None:
-        for row in judged.rows():
+    if simulated is not None:
+        for row in simulated.rows():
             table.add_row(*map(Text, row), style="cyan")
     return table
 
 
 def schema_table(schema: Schema) -> Table:
-    """Show a schema's features: what each is, what it may be, and how a person may move in it."""
+    """Return a schema's features as a table: kind, values and direction of each."""
     title = f"{len(schema.features)} features" + (f", target {schema.target!r}" if schema.target else "")
     table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, header_style="bold")
     for name in ("Feature", "Kind", "Values", "May move"):

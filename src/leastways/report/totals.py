@@ -1,4 +1,4 @@
-"""The figures over all people that every form of the report shows: one place, so that they never differ."""
+"""Totals over all people, as every form of the report shows them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ COST_MEANING = "0 is no effort, 1 as much as the largest change of one single th
 
 @dataclass(frozen=True)
 class Totals:
-    """What came of some people, in figures. Shares lie in [0, 1]; means are over the people in need, NaN if none."""
+    """Totals over people's plans. Shares are in [0, 1]; means are over the people in need, NaN if there are none."""
 
     people: int
     in_need: int  # refused by the model, and with a row that can be used
     with_options: int
     statuses: dict[str, int]
     options: float  # per person
-    covered: float  # share of the plausible preferences that some option serves
-    satisfied: float  # share of the plausible preferences for which an option costs less than 1
-    cost: float  # of the cheapest option, over the preferences that one serves
-    queries: int  # rows that the model was asked about, in all
+    covered: float  # share of the cost samples under which some option is possible
+    satisfied: float  # share of the cost samples under which an option costs less than 1
+    cost: float  # of the cheapest option, over the cost samples under which one is possible
+    queries: int  # rows evaluated by the model, in all
 
     @classmethod
     def of(cls, plans: RecoursePlans) -> Totals:
-        """Sum up plans."""
+        """Return the totals of plans."""
         summary = plans.summary
         need = summary[~summary["status"].isin(NOT_SEARCHED)]
         counts = summary["status"].value_counts()
@@ -48,35 +48,35 @@ class Totals:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON can hold them: None where one is undefined."""
+        """Return the figures for JSON, None where one is undefined."""
         return {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in asdict(self).items()}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return what and how much, in words, in the order of a reader's questions."""
+        """Return pairs of a description and a value, as text."""
         statuses = [(f"  {status}: {STATUSES[status]}", str(n)) for status, n in self.statuses.items()]
         return [
             ("People", str(self.people)),
             *statuses,
             ("Options per person", _number(self.options, ".1f")),
-            ("Plausible preferences that an option serves", percent(self.covered)),
-            ("Plausible preferences with an option below cost 1", percent(self.satisfied)),
+            ("Simulated preferences with a possible option", percent(self.covered)),
+            ("Simulated preferences with an option below cost 1", percent(self.satisfied)),
             ("Cost of the cheapest option (1: the most one change can cost)", _number(self.cost, ".2f")),
-            ("Rows the model was asked about", f"{self.queries:,}"),
+            ("Rows evaluated by the model", f"{self.queries:,}"),
         ]
 
 
 @dataclass(frozen=True)
 class SimulatedTotals:
-    """The same plans, judged by simulated people whose hidden costs no search saw."""
+    """The same plans measured on simulated people, whose hidden costs no search saw."""
 
     people: int
     satisfied: float  # FS@1: share of them with an option that costs them less than 1
-    covered: float  # Cov: share of them with an option they can reach
+    covered: float  # Cov: share of them with a possible option
     cost: float  # PAC: mean cost of their cheapest option
 
     @classmethod
     def of(cls, plans: RecoursePlans, truth: SimulatedPeople) -> SimulatedTotals:
-        """Ask the simulated people; nobody in need, nothing to judge."""
+        """Evaluate plans on simulated people; NaN where no person is in need."""
         if plans.summary["status"].isin(NOT_SEARCHED).all():
             return cls(0, float("nan"), float("nan"), float("nan"))
         from leastways.evaluation import evaluate
@@ -91,7 +91,7 @@ class SimulatedTotals:
         return {"people": self.people, **figures}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return what and how much, in words."""
+        """Return pairs of a description and a value, as text."""
         return [
             ("Simulated people, each with a hidden cost function", str(self.people)),
             ("FS@1: have an option that costs them less than 1", percent(self.satisfied)),
@@ -101,7 +101,7 @@ class SimulatedTotals:
 
 
 def percent(share: float) -> str:
-    """Write a share as a reader expects it; a dash where it is undefined."""
+    """Return a share as a percentage, or a dash where it is undefined."""
     return "–" if np.isnan(share) else f"{share:.0%}"
 
 

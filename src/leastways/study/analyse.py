@@ -36,8 +36,8 @@ class Votes:
         items = tuple(study.people)
         choices = (*study.methods, NO_PREFERENCE)
         chosen = answers[answers["question"] == "preferred"]
-        judged = answers[answers["question"] == "reasonable"]
-        reasonable = [_counts(judged[judged["about"] == method], items, ("yes", "no")) for method in study.methods]
+        rated = answers[answers["question"] == "reasonable"]
+        reasonable = [_counts(rated[rated["about"] == method], items, ("yes", "no")) for method in study.methods]
         return cls(items, _counts(chosen, items, choices), np.stack(reasonable))
 
 
@@ -52,9 +52,9 @@ def _counts(answers: pd.DataFrame, items: tuple[str, ...], values: tuple[str, ..
 
 
 def majority_preferred(votes: Counts) -> NDArray[np.int64]:
-    """Return the choice with the most votes, [items]: 0, 1, or 2 for no preference; -1 where nobody voted.
+    """Return the choice with the most votes, [items]: 0, 1, or 2 for no preference; -1 without votes.
 
-    A tie at the top is no preference, as in the paper: one vote for each of the three is no verdict for anybody.
+    A tie at the top is no preference, as in the paper: one vote for each of the three is no verdict.
     """
     most = votes.max(axis=1)
     tied = (votes == most[:, None]).sum(axis=1) > 1
@@ -63,7 +63,7 @@ def majority_preferred(votes: Counts) -> NDArray[np.int64]:
 
 
 def majority_yes(votes: Counts) -> NDArray[np.int64]:
-    """Return 1 where more than half said yes, else 0, and -1 where nobody answered; [..., items]."""
+    """Return 1 where more than half said yes, else 0, and -1 without answers; [..., items]."""
     yes, total = votes[..., 0], votes.sum(axis=-1)
     return np.where(total > 0, (2 * yes > total).astype(np.int64), -1)
 
@@ -141,7 +141,7 @@ class Share:
 
     @classmethod
     def of_counts(cls, count: int, of: int) -> Share:
-        """Make a share; NaN of nothing."""
+        """Return the share; NaN of nothing."""
         if of == 0:
             return cls(0, 0, math.nan, math.nan, math.nan)
         ends = binomtest(count, of).proportion_ci(LEVEL, method="wilson")
@@ -176,7 +176,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What came of a study.
+    """Result of a study.
 
     Attributes
     ----------
@@ -196,15 +196,15 @@ class StudyResult:
     reasonable_kappa
         Fleiss' kappa of the votes on what is reasonable.
     chose_a
-        Of all single votes for a set: the share that went to set A. Far from a half, the place counted.
+        Of all single votes for a set: the share that went to set A. Far from a half, position had an effect.
     items : DataFrame
         A row per item: the votes, the majority's choice, and whether either method is reasonable.
     n_items, n_annotators, per_item, n_answers
         The size of the study, and how many answers there are.
     n_incomplete
         Items that lack some vote. Their verdict is by the votes they have; kappa leaves them out.
-    n_unjudged
-        Items without any vote on a preference. They do not count.
+    n_without_votes
+        Items without a vote on the preference. They do not count.
     """
 
     study: str
@@ -222,7 +222,7 @@ class StudyResult:
     per_item: int
     n_answers: int
     n_incomplete: int
-    n_unjudged: int
+    n_without_votes: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the table of items as JSON can hold it: None where a figure is undefined."""
@@ -241,7 +241,7 @@ def _plain(value: Any) -> Any:
 
 
 def analyse_study(collected: Collected | str | Path) -> StudyResult:
-    """Take the majority vote on every item, and say what the study found.
+    """Take the majority vote on every item, and test the difference between the methods.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def analyse_study(collected: Collected | str | Path) -> StudyResult:
         per_item=study.per_item,
         n_answers=len(answers),
         n_incomplete=int((~full).sum()),
-        n_unjudged=int((chosen < 0).sum()),
+        n_without_votes=int((chosen < 0).sum()),
     )
 
 

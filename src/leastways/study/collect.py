@@ -36,7 +36,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong with the answers: where, what, and what became of it."""
+    """A problem with the answers: where, what, and its consequence."""
 
     kind: Kind
     detail: str
@@ -177,12 +177,12 @@ class Collected:
 
 
 def collect_answers(study: Study | str | Path, files: Iterable[str | Path] | str | Path | None = None) -> Collected:
-    """Read answer files, check them against the study, and unblind what is good.
+    """Read answer files, check them against the study, and unblind the usable answers.
 
-    Nothing is dropped in silence. Files that cannot be read, of another study, from an unknown annotator or of a form
+    Nothing is dropped silently. Files that cannot be read, of another study, from an unknown annotator or of a form
     that was changed, unknown items, impossible values, repeated, contradicting and missing answers are listed in
-    `problems`. Of answers that agree one is kept; of answers that contradict each other none is, because nobody can
-    tell which one was meant.
+    `problems`. Of answers that agree one is kept; of answers that contradict each other none is, because it is not
+    known which one was meant.
 
     Parameters
     ----------

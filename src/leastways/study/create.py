@@ -1,4 +1,4 @@
-"""Create a study: choose people, balance who judges what, and write a form per annotator."""
+"""Create a study: choose people, balance who evaluates whom, and write a form per annotator."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def create_study(
     methods
         Their names. They are not in the forms.
     n_people
-        How many people are judged, drawn at random; None for all that can be.
+        Number of people, drawn at random; None for all who can be compared.
     annotators
         How many, or their names (letters, digits, hyphens), which name the forms.
     per_item
-        Annotators who judge the same person. Each has a fair share of people.
+        Annotators per person. Each has an equal number of people, or one more.
     profiles
-        What annotators are told of each person's wishes: simulated people (`lw.simulate_people`), whose hidden
+        The stated preferences of each person that annotators see: simulated people (`lw.simulate_people`), whose hidden
         editable features and scores are shown, or `Preferences` for all or by label. People without one are left out.
     n_options
         Options shown of each set, at most: the first ones of the plan. They appear in an order that follows from the
@@ -65,7 +65,7 @@ def create_study(
     title
         The heading of the forms.
     random_state
-        Seed of everything drawn by lot: people, who judges whom, which method is A.
+        Seed of all random draws: people, who evaluates whom, which method is A.
 
     """
     folder = Path(folder)
@@ -76,15 +76,15 @@ def create_study(
         check_count("n_options", n_options)
     check_count("per_item", per_item)
     usable = comparable_people(first, second)
-    told = profiles_of(profiles, first.schema, usable.people)
+    stated = profiles_of(profiles, first.schema, usable.people)
     if profiles is not None:
-        usable = _with_profiles(usable, [label in told for label in usable.people.tolist()])
+        usable = _with_profiles(usable, [label in stated for label in usable.people.tolist()])
     people = draw_people(usable.people, _how_many(n_people, usable), seed)
     if len(people) * int(per_item) < len(names):
         raise SettingError(
             f"{len(people)} people with {per_item} annotations each leave some of {len(names)} annotators without work."
         )
-    items = make_items((first, second), people, told, n_options)
+    items = make_items((first, second), people, stated, n_options)
     design = make_design(len(items), len(names), per_item, seed)
     setup = _Setup(folder, (first, second), methods, names, per_item, seed, title, usable.left_out)
     return _write(setup, items, design)
@@ -92,7 +92,7 @@ def create_study(
 
 @dataclass(frozen=True)
 class _Setup:
-    """What a study is made of beside its items and its design."""
+    """Settings of a study besides its items and its design."""
 
     folder: Path
     plans: tuple[RecoursePlans, RecoursePlans]
@@ -105,7 +105,7 @@ class _Setup:
 
 
 def _write(setup: _Setup, items: tuple[Item, ...], design: Design) -> Study:
-    """Lay out the forms, name the study by all that is in them, and write everything."""
+    """Write the forms, the manifest and the key; the study's id is a checksum of their content."""
     dealt = list(zip(setup.annotators, design.tasks, design.first, strict=True))
     sheets = {name: tuple(Sheet(items[i], *_sides(items[i], int(a[i]))) for i in task) for name, task, a in dealt}
     content = {name: [sheet_content(sheet) for sheet in its] for name, its in sheets.items()}
@@ -157,7 +157,7 @@ def _how_many(wanted: int | None, usable: Comparable) -> int:
     why = "; ".join(f"{reason}: {n}" for reason, n in usable.left_out.items())
     left = f" Left out: {why}." if why else ""
     if there == 0:
-        raise DataError(f"there is nobody on whom the two methods can be compared.{left}")
+        raise DataError(f"there is no person on whom the two methods can be compared.{left}")
     if wanted is None:
         return there
     check_count("n_people", wanted)
@@ -195,56 +195,56 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Design:
-    """A plan of the whole study, by places in the lists of annotators and items.
+    """Which annotator evaluates which items, and which method is shown as A, by index.
 
-    Every item is judged by the same number of annotators, and annotators judge equally many items, but for one. Each
+    Every item has the same number of annotators, and annotators have equally many items, or one more. Each
     method is shown as A half of the time, but for one, to each annotator and also over the judgements of each item: a
-    liking for the first set then favours neither method.
+    preference for the first set then favours neither method.
     """
 
     tasks: tuple[NDArray[np.intp], ...]  # per annotator: items in the order in which they are shown
-    first: NDArray[np.int8]  # [annotators, items] which method (0 or 1) is shown as A; -1: not judged by them
+    first: NDArray[np.int8]  # [annotators, items] which method (0 or 1) is shown as A; -1: not their item
 
 
 def make_design(n_items: int, n_annotators: int, per_item: int, seed: int) -> Design:
-    """Deal items to annotators, and methods to the sides A and B."""
+    """Assign items to annotators, and methods to the sides A and B, balanced and at random."""
     if not 1 <= per_item <= n_annotators:
         raise SettingError(
             f"annotations per item must be from 1 to the number of annotators ({n_annotators}), not {per_item!r}."
         )
     draw = np.random.default_rng(np.random.SeedSequence([seed, 0x57D1]))
-    judged = deal_items(n_items, n_annotators, per_item, draw)
-    first = deal_sides(judged, draw)
-    tasks = tuple(draw.permutation(np.flatnonzero(row)) for row in judged)
+    assigned = deal_items(n_items, n_annotators, per_item, draw)
+    first = deal_sides(assigned, draw)
+    tasks = tuple(draw.permutation(np.flatnonzero(row)) for row in assigned)
     return Design(tasks, first)
 
 
 def deal_items(n_items: int, n_annotators: int, per_item: int, draw: np.random.Generator) -> NDArray[np.bool_]:
-    """Give each item to the annotators who have the fewest so far, ties by lot; [annotators, items].
+    """Assign each item to the annotators with the fewest so far, ties at random; [annotators, items].
 
-    No two annotators ever differ by more than one item. The lots mix who judges together with whom.
+    No two annotators ever differ by more than one item. Random ties mix the pairs of annotators.
     """
-    judged = np.zeros((n_annotators, n_items), np.bool_)
+    assigned = np.zeros((n_annotators, n_items), np.bool_)
     load = np.zeros(n_annotators)
     for item in range(n_items):
         chosen = np.lexsort((draw.random(n_annotators), load))[:per_item]
-        judged[chosen, item] = True
+        assigned[chosen, item] = True
         load[chosen] += 1
-    return judged
+    return assigned
 
 
-def deal_sides(judged: NDArray[np.bool_], draw: np.random.Generator) -> NDArray[np.int8]:
+def deal_sides(assigned: NDArray[np.bool_], draw: np.random.Generator) -> NDArray[np.int8]:
     """Choose the method shown as A in every judgement, balanced by annotator and by item at once.
 
     Judgements are edges between annotators and items. With a helper at either end that takes up what is odd, every
     node has an even number of edges, so a walk over unused edges ends where it began, and after an even number of
     steps, because it goes to and fro. Methods that take turns along it are then in balance at every node.
     """
-    n_annotators, n_items = judged.shape
+    n_annotators, n_items = assigned.shape
     edges = np.zeros((n_annotators + 1, n_items + 1), np.bool_)
-    edges[:-1, :-1] = judged
-    edges[-1, :-1] = judged.sum(axis=0) % 2
-    edges[:-1, -1] = judged.sum(axis=1) % 2
+    edges[:-1, :-1] = assigned
+    edges[-1, :-1] = assigned.sum(axis=0) % 2
+    edges[:-1, -1] = assigned.sum(axis=1) % 2
     edges[-1, -1] = edges[-1].sum() % 2
     first = np.full(edges.shape, -1, np.int8)
     while edges.any():

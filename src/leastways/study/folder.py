@@ -20,22 +20,22 @@ _FORMAT, _KEY_FORMAT = "leastways study", "leastways study key"
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it was made: enough to check and to unblind the answers.
+    """A study on disk: its design and its key, to check and unblind the answers.
 
     Attributes
     ----------
     folder
         Where it lies.
     id
-        What names it in forms and answers; another design, other people or other options give another id.
+        Its identifier in forms and answers; another design, other people or other options give another id.
     methods
         The names of the two methods.
     annotators
-        Who was asked.
+        Their names.
     per_item
         Annotations per item.
     seed
-        Of all that was drawn by lot.
+        Seed of all random draws.
     people
         The person of each item.
     tasks
@@ -104,13 +104,13 @@ class Study:
 
 
 def checksum(content: Any) -> str:
-    """Return a checksum of what JSON can hold, however it is laid out."""
+    """Return a checksum of JSON data, independent of its layout."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_study(study: Study, details: Mapping[str, Any], forms: Mapping[str, str]) -> None:
-    """Write a study: the manifest first, so that a folder cut short is known for what it is and can be made again."""
+    """Write a study, the manifest first, so that an interrupted study can be recognised and made again."""
     key = {"format": _KEY_FORMAT, "version": VERSION, "study": study.id, "shown_first": study.shown_first}
     manifest = {
         "format": _FORMAT,
@@ -133,7 +133,7 @@ def write_study(study: Study, details: Mapping[str, Any], forms: Mapping[str, st
 
 
 def refuse_another_study(folder: Path, study_id: str) -> None:
-    """Raise where a folder holds anything but this very study."""
+    """Raise where a folder holds anything but this study."""
     if not folder.exists() or not any(folder.iterdir()):
         return
     if not (folder / MANIFEST).is_file():

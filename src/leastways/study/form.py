@@ -13,7 +13,7 @@ from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
 from leastways.plans.wording import value_text
 from leastways.report import render
 from leastways.schema import Schema
-from leastways.study.people import Wish, wishes_of
+from leastways.study.people import StatedPreference, stated_preferences
 
 HERE = Path(__file__).parent
 ANSWERS_FORMAT, ANSWERS_VERSION = "leastways study answers", 1
@@ -22,7 +22,7 @@ Option = tuple[str, ...]  # the changes that go together, in words
 
 @dataclass(frozen=True)
 class Fact:
-    """A feature as it stands, and whether nobody can change it."""
+    """A feature's present value, and whether it is fixed."""
 
     wording: str
     value: str
@@ -31,13 +31,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class Item:
-    """A person to be judged for: who they are, what they want, and what either method offers them."""
+    """A person to evaluate for: present state, stated preferences, and the options of both methods."""
 
     id: str
     person: Any
     profile: Preferences | None
     facts: tuple[Fact, ...]
-    wishes: tuple[Wish, ...]
+    preferences: tuple[StatedPreference, ...]
     sets: tuple[tuple[Option, ...], tuple[Option, ...]]  # of the two methods
 
 
@@ -47,7 +47,7 @@ def make_items(
     profiles: Mapping[Any, Preferences],
     n_options: int | None,
 ) -> tuple[Item, ...]:
-    """Write an item for each person, in this order."""
+    """Return an item for each person, in this order."""
     width = len(str(len(people)))
     return tuple(
         _item(f"item-{place + 1:0{width}}", (plans[0][label], plans[1][label]), plans[0].schema, profiles, n_options)
@@ -63,10 +63,12 @@ def _item(
     n_options: int | None,
 ) -> Item:
     person, state = pair[0].person, pair[0].state
-    said = profiles.get(person)
+    profile = profiles.get(person)
     facts = tuple(Fact(f.wording, value_text(f, state[f.name]), f.direction == "fixed") for f in schema.features)
     sets = tuple(options_in_words(plan.options[:n_options], schema) for plan in pair)
-    return Item(name, person, said, facts, () if said is None else wishes_of(schema, said), (sets[0], sets[1]))
+    return Item(
+        name, person, profile, facts, () if profile is None else stated_preferences(schema, profile), (sets[0], sets[1])
+    )
 
 
 def options_in_words(options: Sequence[RecourseOption], schema: Schema) -> tuple[Option, ...]:
@@ -86,7 +88,7 @@ def options_in_words(options: Sequence[RecourseOption], schema: Schema) -> tuple
 
 
 def _unbroken(text: str, unit: str) -> str:
-    """Tie a unit to its number, so that no line breaks between them."""
+    """Join a unit to its number by a no-break space."""
     return re.sub(rf"(?<=\d) (?={re.escape(unit)})", "\N{NO-BREAK SPACE}", text) if unit else text
 
 
@@ -100,14 +102,14 @@ class Sheet:
 
 
 def sheet_content(sheet: Sheet) -> dict[str, Any]:
-    """Return what is shown, for checksums."""
+    """Return everything that a sheet shows, for checksums."""
     item = sheet.item
-    facts, wishes = [asdict(f) for f in item.facts], [asdict(w) for w in item.wishes]
-    return {"item": item.id, "facts": facts, "wishes": wishes, "A": sheet.a, "B": sheet.b}
+    facts, preferences = [asdict(f) for f in item.facts], [asdict(w) for w in item.preferences]
+    return {"item": item.id, "facts": facts, "preferences": preferences, "A": sheet.a, "B": sheet.b}
 
 
 def form_html(title: str, study: str, annotator: str, checksum: str, sheets: Sequence[Sheet]) -> str:
-    """Return the page. It names no method and holds no figure of a search."""
+    """Return the form as HTML; it names no method and holds no figure of a search."""
     about = {
         "format": ANSWERS_FORMAT,
         "version": ANSWERS_VERSION,
@@ -115,5 +117,5 @@ def form_html(title: str, study: str, annotator: str, checksum: str, sheets: Seq
         "annotator": annotator,
         "form": checksum,
     }
-    told = any(sheet.item.wishes for sheet in sheets)
-    return render("form.html", HERE, title=title, annotator=annotator, sheets=sheets, told=told, about=about)
+    stated = any(sheet.item.preferences for sheet in sheets)
+    return render("form.html", HERE, title=title, annotator=annotator, sheets=sheets, stated=stated, about=about)

@@ -1,4 +1,4 @@
-"""Whom two methods can be compared on, and what an annotator is told about each person."""
+"""People on whom two methods can be compared, and the stated preferences that annotators see."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _check_same_states(one: RecoursePlans, two: RecoursePlans, labels: pd.Index[
 
 
 def draw_people(labels: pd.Index[Any], n: int, seed: int) -> list[Any]:
-    """Choose `n` people by lot, in an order by lot; who is chosen does not depend on the order of the table."""
+    """Draw `n` people at random, in random order; the result does not depend on the order of the table."""
     lots = stream(keys_of_labels(labels.tolist(), seed), "study people")
     return [plain(labels[i]) for i in np.argsort(lots, kind="stable")[:n]]
 
@@ -99,29 +99,29 @@ def profiles_of(profiles: Profiles, schema: Schema, labels: pd.Index[Any]) -> di
             "profiles must be simulated people, a Preferences object, or a mapping from a person's label to one, "
             f"not {type(profiles).__name__}."
         )
-    for label, said in found.items():
-        _check_profile(label, said, schema)
+    for label, profile in found.items():
+        _check_profile(label, profile, schema)
     return found
 
 
-def _check_profile(label: Any, said: object, schema: Schema) -> None:
-    if not isinstance(said, Preferences):
-        raise PreferenceError(f"the profile of {plain(label)!r} must be a Preferences object, not {said!r}.")
-    said.check(schema)
-    if said.costs:
+def _check_profile(label: Any, profile: object, schema: Schema) -> None:
+    if not isinstance(profile, Preferences):
+        raise PreferenceError(f"the profile of {plain(label)!r} must be a Preferences object, not {profile!r}.")
+    profile.check(schema)
+    if profile.costs:
         raise PreferenceError(
-            f"the profile of {plain(label)!r} has cost tables, which a form cannot tell an annotator; "
+            f"the profile of {plain(label)!r} has cost tables, which a form cannot show to an annotator; "
             "use editable, locked, scores and ranges."
         )
-    if said.editable_features is None and not said.ranges and not said.locked:
-        raise PreferenceError(f"the profile of {plain(label)!r} says nothing that a form could tell an annotator.")
-    if not wishes_of(schema, said):
+    if profile.editable_features is None and not profile.ranges and not profile.locked:
+        raise PreferenceError(f"the profile of {plain(label)!r} has nothing that a form could show to an annotator.")
+    if not stated_preferences(schema, profile):
         raise PreferenceError(f"the profile of {plain(label)!r} locks everything; leave open what they would change.")
 
 
 @dataclass(frozen=True)
-class Wish:
-    """A feature that a person would change: how gladly (a share, if known) and within which limits."""
+class StatedPreference:
+    """A feature that a person would change: how willingly (a share, if known) and within which limits."""
 
     wording: str
     score: float | None
@@ -136,25 +136,25 @@ class Wish:
         return f"{percent:.0f} %" if percent >= 1 or percent == 0 else "under 1 %"
 
 
-def wishes_of(schema: Schema, said: Preferences) -> tuple[Wish, ...]:
-    """Put a profile into words, what they would change most gladly first."""
-    names = said.editable_features
+def stated_preferences(schema: Schema, profile: Preferences) -> tuple[StatedPreference, ...]:
+    """Return a profile in words, the most willing change first."""
+    names = profile.editable_features
     if names is None:
-        names = [f.name for f in schema.features if f.direction != "fixed" and f.name not in said.locked]
-    scores = said.scores or {}
-    wishes = [
-        Wish(
+        names = [f.name for f in schema.features if f.direction != "fixed" and f.name not in profile.locked]
+    scores = profile.scores or {}
+    preferences = [
+        StatedPreference(
             schema.by_name[name].wording,
-            float(scores.get(name, 0.0)) if said.scores is not None else None,
-            _limits(schema.by_name[name], said.ranges.get(name)),
+            float(scores.get(name, 0.0)) if profile.scores is not None else None,
+            _limits(schema.by_name[name], profile.ranges.get(name)),
         )
         for name in names
     ]
-    return tuple(sorted(wishes, key=lambda wish: -(wish.score or 0.0)))
+    return tuple(sorted(preferences, key=lambda preference: -(preference.score or 0.0)))
 
 
 def _limits(feature: Feature, accepted: Any) -> str:
-    """Say which values a person accepts; nothing where they set no limits."""
+    """Return in words which values a person accepts; empty where they set no limits."""
     if accepted is None:
         return ""
     bounds = range_of(accepted)
@@ -164,16 +164,16 @@ def _limits(feature: Feature, accepted: Any) -> str:
     return " and ".join(f"{word} {value_text(feature, end)}" for word, end in words if end is not None)
 
 
-def profile_to_json(said: Preferences | None) -> dict[str, Any] | None:
-    """Return what the annotators are told, as JSON can hold it."""
-    if said is None:
+def profile_to_json(profile: Preferences | None) -> dict[str, Any] | None:
+    """Return a profile for JSON."""
+    if profile is None:
         return None
     ranges: dict[str, Any] = {}
-    for name, accepted in said.ranges.items():
+    for name, accepted in profile.ranges.items():
         bounds = range_of(accepted)
         if bounds is None:
             ranges[name] = [plain(v) for v in values_of(accepted)]
         else:
             ranges[name] = {k: plain(v) for k, v in zip(("min", "max"), bounds, strict=True) if v is not None}
-    scores = None if said.scores is None else {name: float(score) for name, score in said.scores.items()}
-    return {"editable": said.editable_features, "locked": list(said.locked), "scores": scores, "ranges": ranges}
+    scores = None if profile.scores is None else {name: float(score) for name, score in profile.scores.items()}
+    return {"editable": profile.editable_features, "locked": list(profile.locked), "scores": scores, "ranges": ranges}

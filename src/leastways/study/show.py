@@ -66,8 +66,8 @@ def remarks(result: StudyResult) -> list[str]:
     if result.n_incomplete:
         kappa = "kappa leaves them out"
         lines.append(f"{result.n_incomplete} items lack some answer: they count by the answers they have; {kappa}.")
-    if result.n_unjudged:
-        lines.append(f"{result.n_unjudged} items have no vote on a preference and do not count.")
+    if result.n_without_votes:
+        lines.append(f"{result.n_without_votes} items have no vote on a preference and do not count.")
     a = result.chose_a
     if a.of:
         lines.append(
