@@ -28,6 +28,8 @@ from typer.testing import CliRunner
 
 import leastways.recourse  # noqa: F401  (all methods of our own are known before a page is read)
 from leastways.cli import app
+from leastways.feasibility import constraints
+from leastways.schema import rules
 from leastways.search import registry
 
 ROOT = Path(__file__).parents[2]
@@ -146,7 +148,7 @@ class Reader:
         return outputs
 
     def _python(self, block: Block) -> tuple[str, ...]:
-        code = compile("\n" * block.first + block.text, str(self.page), "exec")
+        code = compile("\n" * block.first + block.text, str(self.page), "exec", dont_inherit=True)
         out = StringIO()
         with redirect_stdout(out):
             exec(code, self.namespace)
@@ -175,7 +177,9 @@ class Reader:
 
 def read_page(page: Path, folder: Path) -> list[Output]:
     """Read a page in a folder of its own, and leave the process as it was."""
-    here, path, known, modules = Path.cwd(), list(sys.path), dict(registry._REGISTRY), set(sys.modules)
+    here, path, modules = Path.cwd(), list(sys.path), set(sys.modules)
+    registries: list[dict[Any, Any]] = [registry._REGISTRY, rules._TYPES, constraints._COMPILERS]
+    known = [dict(entries) for entries in registries]
     os.chdir(folder)
     try:
         with redirect_stderr(StringIO()):
@@ -183,8 +187,9 @@ def read_page(page: Path, folder: Path) -> list[Output]:
     finally:
         os.chdir(here)
         sys.path[:] = path
-        registry._REGISTRY.clear()  # a page may register a searcher
-        registry._REGISTRY.update(known)
+        for entries, before in zip(registries, known, strict=True):  # a page may register a searcher or a rule type
+            entries.clear()
+            entries.update(before)
         for name in set(sys.modules) - modules:
             if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):
                 del sys.modules[name]

@@ -206,6 +206,20 @@ def test_what_a_compile_function_returns_is_checked(made: Any, message: str) -> 
         lw.Schema(FEATURES).update(rules=[AtLeastOneOf(CONDITIONS)])
 
 
+def test_a_normal_form_of_another_type_is_refused() -> None:
+    class Lossy(AtLeastOneOf):
+        """Its normal form would not keep its meaning."""
+
+        keys: ClassVar[tuple[str, ...]] = ("lossy",)
+
+        def normal(self) -> Rule:
+            return lw.AtMost(1)
+
+    register_rule(Lossy)
+    with pytest.raises(SchemaError, match=r"rule type Lossy: normal\(\) must return a Lossy, not AtMost"):
+        lw.Schema(FEATURES).update(rules=[Lossy(CONDITIONS)])
+
+
 @pytest.mark.usefixtures("registered")
 def test_a_class_that_is_defined_again_replaces_the_first() -> None:
     again = type("AtLeastOneOf", (AtLeastOneOf,), {"__module__": __name__, "__qualname__": "AtLeastOneOf"})

@@ -5,8 +5,9 @@ What compiled kernels need is imported on first use, so that making a schema loa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from leastways._lazy import lazy_names
 from leastways.feasibility.constraints import Constraints, Grids, Link, check_consistent, compiles, constraints_of
 
 if TYPE_CHECKING:
@@ -51,11 +52,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'leastways.feasibility' has no attribute {name!r}")
-    from leastways.feasibility import kernels, space
-
-    value = getattr(space if hasattr(space, name) else kernels, name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "kernels": (
+            "RuleTables",
+            "Space",
+            "clause_holds",
+            "link_shortfall",
+            "meets_rules",
+            "permitted_rows",
+            "permitted_states",
+            "perturb",
+            "repair",
+            "same_state",
+            "uniform_state",
+        ),
+        "space": ("offered_values", "packed_choices", "permitted_values", "rule_tables", "space_of"),
+    },
+)

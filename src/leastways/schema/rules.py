@@ -307,7 +307,10 @@ def as_rules(rules: Sequence[Rule | Mapping[str, Any]], features: Mapping[str, F
         if type(rule) not in _TYPES.values():
             raise SchemaError(f"{where}: rule type {name} is not registered; put @register_rule above its class.")
         rule.check(features, where)
-        out.append(rule.normal())
+        normalized = rule.normal()
+        if type(normalized) is not type(rule):
+            raise SchemaError(f"rule type {name}: normal() must return a {name}, not {normalized!r}.")
+        out.append(normalized)
     return tuple(out)
 
 
