@@ -14,7 +14,7 @@ from leastways import Recourse, Schema
 from leastways.baselines import Dice
 from leastways.baselines.dice_threads import PersonRun
 from leastways.search import run_search
-from tests.baselines.dice_worlds import METHODS, ready, torch_model
+from tests.support.dice_methods import METHODS, ready, torch_model
 from tests.worlds import judge_of, make_problem, make_world
 
 torch: Any = pytest.importorskip("torch")
@@ -45,7 +45,7 @@ class Moody(torch.nn.Module):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("method", ASKING)
-def test_a_model_that_fails_on_some_rows_loses_only_their_people(method: str) -> None:
+def test_model_errors_affect_only_the_people_concerned(method: str) -> None:
     top = PEOPLE["income"].nlargest(2).index
     failures = []
 
@@ -60,7 +60,7 @@ def test_a_model_that_fails_on_some_rows_loses_only_their_people(method: str) ->
     assert "found" in set(plans.summary["status"])
 
 
-def test_a_model_that_fails_in_a_descent_loses_only_its_person() -> None:
+def test_model_error_in_a_descent_affects_only_its_person() -> None:
     model = torch_model(WORLD, Moody)
     searcher = ready("gradient", WORLD, model)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=120)
@@ -77,7 +77,7 @@ def test_a_model_that_fails_in_a_descent_loses_only_its_person() -> None:
 
 
 @pytest.mark.parametrize("method", ASKING)
-def test_an_error_within_dice_ml_is_its_persons_reason(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dice_ml_error_is_given_as_the_persons_reason(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Raised for the second person once something was accepted, which is offered."""
     work = PersonRun._probability
     asked: list[int] = []
@@ -100,7 +100,7 @@ def test_an_error_within_dice_ml_is_its_persons_reason(method: str, monkeypatch:
 
 
 @pytest.mark.parametrize("n_options", [1, 5])
-def test_a_genetic_search_with_one_state_to_go_to(n_options: int) -> None:
+def test_genetic_search_with_a_single_permitted_state_ends(n_options: int) -> None:
     frame = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
     schema = Schema.infer(frame).update(a={"direction": "fixed"})
     rec = Recourse(lambda rows: (rows["b"] == "y").to_numpy() * 1.0, schema, "dice-genetic", n_options=n_options)
@@ -112,7 +112,7 @@ def test_a_genetic_search_with_one_state_to_go_to(n_options: int) -> None:
 
 @pytest.mark.parametrize("method", ASKING)
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_numbers_on_the_scale_of_money(method: Any) -> None:
+def test_large_numbers_get_options(method: Any) -> None:
     draw = np.random.default_rng(0)
     frame = pd.DataFrame({"income": draw.gamma(3, 10000, 200).round(), "savings": draw.gamma(2, 20000, 200).round()})
 
@@ -125,7 +125,7 @@ def test_numbers_on_the_scale_of_money(method: Any) -> None:
     assert (plans.summary["reason"] == "").all()
 
 
-def test_where_its_own_set_is_empty_the_nearest_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nearest_accepted_states_replace_an_empty_set(monkeypatch: pytest.MonkeyPatch) -> None:
     work = PersonRun._work
 
     def nothing(self: Any, ask: Any) -> Any:
@@ -139,7 +139,7 @@ def test_where_its_own_set_is_empty_the_nearest_are_offered(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_two_threads_get_what_one_gets(method: str) -> None:
+def test_results_are_the_same_in_two_threads(method: str) -> None:
     model = torch_model(WORLD)
     model.module.eval()
     rec = recourse(method, model)

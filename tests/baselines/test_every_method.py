@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import leastways as lw
 from leastways.report import write_report
-from tests.baselines.dice_worlds import torch_model
+from tests.support.dice_methods import torch_model
 from tests.worlds import World, make_world
 
 for extra in ("dice_ml", "torch", "highspy"):
@@ -27,7 +27,7 @@ def recourse(world: World, method: str, **settings: Any) -> lw.Recourse:
     return lw.Recourse(torch_model(world), world.schema, method, n_costs=20, **settings)
 
 
-def test_an_unknown_method_is_told_all_there_are() -> None:
+def test_error_for_unknown_method_lists_all() -> None:
     with pytest.raises(lw.SettingError, match=r"no method 'dise'.*Did you mean 'dice'") as error:
         lw.Recourse(None, make_world(0).schema, "dise").fit(make_world(0).frame)
     for method in (*METHODS, *DICE):
@@ -55,7 +55,7 @@ def world() -> World:
 
 
 @pytest.mark.parametrize("method", [*METHODS, *DICE])
-def test_plans_are_of_one_kind(world: World, method: str, tmp_path: Any) -> None:
+def test_plans_have_the_same_form_for_every_method(world: World, method: str, tmp_path: Any) -> None:
     """Metrics, text, JSON, the HTML report and pickling work on them unchanged."""
     rec = recourse(world, method, budget=150, n_options=3).fit(world.frame)
     people = world.refused().head(5)
@@ -72,7 +72,7 @@ def test_plans_are_of_one_kind(world: World, method: str, tmp_path: Any) -> None
 
 
 @pytest.mark.parametrize("method", [*METHODS, *DICE])
-def test_no_method_goes_on_past_its_time(world: World, method: str) -> None:
+def test_time_limit_holds_for_every_method(world: World, method: str) -> None:
     rec = recourse(world, method, budget=3000, n_options=3).fit(world.frame)
     people = world.refused().head(5)
     rec.recommend(people.head(1))  # loaded and compiled
@@ -84,7 +84,7 @@ def test_no_method_goes_on_past_its_time(world: World, method: str) -> None:
     assert (summary.loc[summary["status"] == "none_found", "reason"] != "").all()
 
 
-def test_gradients_are_asked_of_models_that_have_them(world: World) -> None:
+def test_gradient_method_requires_a_model_with_gradients(world: World) -> None:
     rec = lw.Recourse(world, world.schema, "dice", n_costs=20)
     with pytest.raises(lw.SettingError, match="dice-genetic"):
         rec.fit(world.frame)

@@ -28,7 +28,7 @@ SEARCHERS = [
 
 @pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("searcher", SEARCHERS, ids=repr)
-def test_our_searchers_keep_the_contract(searcher: lw.Searcher, check: Any) -> None:
+def test_built_in_searchers_keep_the_contract(searcher: lw.Searcher, check: Any) -> None:
     check(searcher, 3)
 
 
@@ -96,7 +96,7 @@ def _frame() -> pd.DataFrame:
     return pd.DataFrame({"a": draw.random(20), "b": draw.random(20)})
 
 
-def test_a_good_model_passes() -> None:
+def test_sound_model_passes() -> None:
     frame = _frame()
     check_model(LogisticRegression().fit(frame, frame["a"] > 0.5), frame, target=True)
 
@@ -108,7 +108,7 @@ class Strict(LogisticRegression):  # type: ignore[misc]
         return self.classes_[(self.predict_proba(X)[:, 1] >= 0.7).astype(int)]
 
 
-def test_a_model_whose_predict_refuses_what_its_probability_accepts() -> None:
+def test_disagreement_of_predict_and_probability_is_found() -> None:
     frame = _frame()
     model = Strict().fit(frame, frame["a"] > 0.5)
     with pytest.raises(
@@ -133,7 +133,7 @@ def test_a_model_may_change_what_it_is_given() -> None:
     pd.testing.assert_frame_equal(frame, _frame())
 
 
-def test_a_target_that_no_row_gets() -> None:
+def test_unknown_target_is_a_setting_error() -> None:
     with pytest.raises(lw.SettingError, match="Did you mean 'Accept'"):
         check_model(lambda frame: np.where(frame["a"] > 0.5, "Accept", "Refuse"), _frame(), target="accept")
 

@@ -1,25 +1,25 @@
-"""FACE: options that a person reaches over dense paths of training rows.
+"""FACE: accepted training rows that are connected to a person by short paths through dense regions.
 
 R. Poyiadzi, K. Sokol, R. Santos-Rodriguez, T. De Bie, P. Flach: FACE: Feasible and Actionable Counterfactual
-Explanations. AIES 2020, arXiv:1909.09369. Training rows are the nodes of a graph, near ones are joined, an edge weighs
-its length times -log density, edges that no one can walk are removed. Options are those training rows that the model
-accepts with enough confidence, that lie densely enough, and to which the shortest paths lead.
+Explanations. AIES 2020, arXiv:1909.09369. Training rows are the nodes of a graph. Near rows are joined by an edge whose
+weight is its length times -log density; edges that are not permitted are removed. The options are the training rows at
+the ends of the shortest paths that the model accepts with enough confidence and that lie in dense enough regions.
 
 Deviations from the published method:
 
 - The person need not be a training row: they are joined to the graph by the rule that joined the rows.
-- Many options instead of one: the N nearest targets by path cost, as in the comparison of the recourse-set paper.
-- Rows are put on the schema's grid and equal ones merged, because options are made of grid values.
-- Distance is the schema's (difference over range, 0 or 1 for categories, summed), since columns are of mixed kinds.
-- Neighbours are looked for among points with the same fixed features: all other edges would be removed again.
-- Density is a kernel estimate for both graphs. The paper has cruder ones for its k-NN and epsilon graphs, in powers of
-  the number of dimensions, whose -log can be negative; mixed columns have no such number. The estimate is a share of
-  the largest possible density, so that -log of it is never negative.
-- The density along an edge is taken from its two ends (their mean -log) instead of its middle: between two categories
-  there is no middle that anyone could be in.
-- The density threshold is a rank among the training rows, because densities have no scale a user would know.
-- The model is asked about targets in the order of path cost, and no further than needed, instead of about all rows
-  beforehand: rows judged are counted per person.
+- There are N options instead of one: the N nearest targets by path cost, as in the recourse-set paper's comparison.
+- Rows are put on the schema's grid and equal ones merged, because options consist of grid values.
+- The distance is the schema's (difference over range, 0 or 1 for categories, summed), as columns are of mixed types.
+- Neighbours are searched among points with the same fixed features: all other edges would be removed again.
+- The density is a kernel estimate for both graphs. The paper's estimates for its k-NN and epsilon graphs are coarser
+  and depend on the number of dimensions, which mixed columns do not have; their -log can be negative. Here the estimate
+  is a share of the largest possible density, so its -log is never negative.
+- The density of an edge is that of its two ends (their mean -log), not of its middle: there is no state in the middle
+  between two categories.
+- The density threshold is a rank among the training rows, because densities have no familiar scale.
+- Targets are evaluated in the order of path cost, no more than needed, instead of all training rows beforehand:
+  queries are counted per person.
 - An epsilon graph is capped (see `Face.neighbors`), and a large table is sampled (`Face.max_points`).
 """
 
@@ -40,31 +40,46 @@ from leastways.feasibility import permitted_states
 from leastways.schema import Encoded, Schema
 from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
 
-_ARCS_AT_A_TIME = 10_000_000  # walked between two looks at the clock
+_ARCS_AT_A_TIME = 10_000_000  # walked between two checks of the deadline
 _MOST_AT_A_TIME = 64  # people
+_DECIMALS = 9  # distances are compared after rounding: the last bits depend on the order of a sum
+LEAST_LENGTH = 1e-9  # arcs of length 0 would be missing from a sparse matrix
+_BLOCK_CELLS = 4_000_000  # cells of a distance matrix in memory at once
+_KDE_POINTS = 5_000  # in a density estimate, which computes as many distances per point
 
 
 @dataclass(frozen=True)
 class Face:
-    """Lead people to accepted training rows over dense paths (FACE, Poyiadzi et al. 2020).
+    """Find accepted training rows along short, dense paths (FACE, Poyiadzi et al. 2020).
 
     Parameters
     ----------
     graph
-        `knn` joins points of which either is among the nearest of the other, `eps` points within a radius.
+        `knn` joins two points if either is among the nearest of the other, `eps` if they are within a radius.
     neighbors
-        The nearest so many are joined (`knn`). For `eps` it sets the radius, if none is given, and at most four times
+        Number of nearest points to join (`knn`). For `eps` it sets the radius, if none is given, and at most four times
         as many are joined to a point.
     radius
-        For `eps`: the largest distance of joined points, in units of one feature's range; None for the median distance
-        of points to their `neighbors`-th neighbour, and no less than 1 if there are categories without order to be
-        changed: their distance is 1, and with a smaller radius no one could ever change them.
+        Largest distance of joined points (`eps`), in units of one feature's range. None for the median distance of
+        points to their `neighbors`-th neighbour, and at least 1 if unordered categories can change: a change of a
+        category has length 1, so a smaller radius would permit none.
     confidence
-        The least probability of a target; None for the threshold by which the model accepts.
+        Least probability of a target; None for the threshold.
     density
-        Targets must lie more densely than this share of the training points.
+        Share of the training points that are less dense than every target.
     max_points
-        Of a table with more distinct rows, so many are taken at random (by the seed; common rows more likely).
+        Largest number of distinct rows to use; of more, so many are drawn by the seed, frequent rows more likely.
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> lw.Face(neighbors=100).graph
+    'knn'
+    >>> lw.Face(radius=0.5)
+    Traceback (most recent call last):
+    leastways.errors.SettingError: radius=0.5 is for graph="eps"; a "knn" graph has none.
+
+    Used as ``lw.Recourse(model, schema, lw.Face())``, or by name: ``"face-knn"``, ``"face-eps"``.
     """
 
     graph: Literal["knn", "eps"] = "knn"
@@ -87,7 +102,7 @@ class Face:
             check_number("radius", self.radius, 0, 1e6)
 
     def prepare(self, background: Background) -> PreparedFace:
-        """Build the graph that all people share."""
+        """Return the method with the graph of training rows, which all people share."""
         schema = background.schema
         graph = build_graph(
             schema, background.rows, self.graph, self.neighbors, self.radius, self.max_points, background.seed
@@ -111,15 +126,15 @@ class PreparedFace:
 
 
 class FaceRun:
-    """Walks the graph for a few people at a time, and asks about what they reach in order of path cost."""
+    """A search that walks the graph for a few people at a time, and evaluates targets in order of path cost."""
 
     def __init__(self, face: PreparedFace, problem: Problem) -> None:
         P, N, F = problem.n_people, problem.n_options, problem.people.shape[1]
         self.face, self.problem = face, problem
-        self.stands_at = grid_codes(face.schema, problem.people)  # [P, F]
-        self.now = range(0)  # people who are being asked for
-        self.targets: dict[int, NDArray[np.int32]] = {}  # theirs: states to ask about, in order, [T, F]
-        self.reached = np.zeros(P, np.int64)  # points that a path leads to
+        self.present = grid_codes(face.schema, problem.people)  # [P, F] codes in the schema's grid
+        self.now = range(0)  # people who are being searched for
+        self.targets: dict[int, NDArray[np.int32]] = {}  # their states to evaluate, in order, [T, F]
+        self.reached = np.zeros(P, np.int64)  # points at the end of a path
         self.suitable = np.zeros(P, np.int64)  # of these: permitted as an option, and dense enough
         self.asked = np.zeros(P, np.int64)
         self.found = Chosen.none(P, N, F)
@@ -128,7 +143,7 @@ class FaceRun:
         self.at_a_time = max(1, min(_MOST_AT_A_TIME, _ARCS_AT_A_TIME // (face.graph.arcs.nnz + 1)))
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Ask about the next targets, twice as many each round; go on to the next people when these are done."""
+        """Return the next targets, twice as many in each round; continue with the next people when these are done."""
         while True:
             parts = [self._next_targets(p, int(left[p])) for p in self.now]
             sizes = [len(part) for part in parts]
@@ -136,11 +151,11 @@ class FaceRun:
                 self.batch *= 2
                 return Questions(np.repeat(np.arange(self.now.start, self.now.stop), sizes), np.concatenate(parts))
             if not left[self.now.stop :].any() or self.problem.out_of_time():
-                return Questions(np.empty(0, np.int64), np.empty((0, self.stands_at.shape[1]), np.int32))
-            self._go_on()
+                return Questions(np.empty(0, np.int64), np.empty((0, self.present.shape[1]), np.int32))
+            self._next_people()
 
     def _next_targets(self, p: int, left: int) -> NDArray[np.int32]:
-        """Return the states to ask about next for one person; none if they have enough."""
+        """Return one person's next states to evaluate; none if they have enough options."""
         size = min(left, self.batch) if self.found.n[p] < self.problem.n_options else 0
         return self.targets[p][self.asked[p] : self.asked[p] + size]
 
@@ -163,39 +178,39 @@ class FaceRun:
         return self.found.copy()
 
     def account(self) -> Account:
-        """Say why people got fewer options than asked for, and whose turn did not come in time."""
+        """Return why people have too few options, and whose search did not begin in time."""
         P = self.problem.n_people
-        waiting = (np.arange(P) >= self.now.stop) & self.problem.out_of_time()
-        return Account(np.zeros(P, np.int64), dict(self.reasons), waiting)
+        pending = (np.arange(P) >= self.now.stop) & self.problem.out_of_time()
+        return Account(np.zeros(P, np.int64), dict(self.reasons), pending)
 
-    def _go_on(self) -> None:
-        """Walk the graph for the next few people, and line up what they reach."""
+    def _next_people(self) -> None:
+        """Walk the graph for the next few people, and put their targets in order."""
         self.now = range(self.now.stop, min(self.now.stop + self.at_a_time, self.problem.n_people))
         self.batch = self.problem.n_options
-        attached = self.face.graph.attach(self.stands_at[self.now.start : self.now.stop])
+        attached = self.face.graph.attach(self.present[self.now.start : self.now.stop])
         costs, _ = self.face.graph.walk(attached)
-        self.targets = {p: self._line_up(p, costs[i], attached[[i]]) for i, p in enumerate(self.now)}
+        self.targets = {p: self._ordered_targets(p, costs[i], attached[[i]]) for i, p in enumerate(self.now)}
         self._note_reasons()
 
-    def _line_up(self, p: int, costs: NDArray[np.float64], attached: csr_array) -> NDArray[np.int32]:
-        """Return the states that may be offered to a person, by path cost, as many as may be asked about."""
-        graph, t = self.face.graph, self.problem.samples.tables
+    def _ordered_targets(self, p: int, costs: NDArray[np.float64], attached: csr_array) -> NDArray[np.int32]:
+        """Return the suitable states for a person, [T, F], by path cost, as many as the budget suffices for."""
+        graph, space = self.face.graph, self.problem.samples.space
         points = np.flatnonzero(np.isfinite(costs))
-        codes = in_grid_of(graph.codes[points], t.space.start[p], self.problem.people.inserted_at[p], self.stands_at[p])
+        codes = in_grid_of(graph.codes[points], space.start[p], self.problem.people.inserted_at[p], self.present[p])
         values_fit, fits = np.empty(len(points), np.bool_), np.empty(len(points), np.bool_)
-        permitted_states(t.space, p, codes, values_fit, fits)
-        if not values_fit.all():  # a person with limits of their own, who does not walk through what they rule out
-            open_to = np.ones(graph.n_points, np.bool_)
-            open_to[points[~values_fit]] = False
-            costs = graph.walk(attached, open_to)[0][0]
-        ends = np.isfinite(costs[points]) & (codes != t.space.start[p]).any(axis=1)
+        permitted_states(space, p, codes, values_fit, fits)
+        if not values_fit.all():  # a person's own ranges hold for the whole path
+            permitted = np.ones(graph.n_points, np.bool_)
+            permitted[points[~values_fit]] = False
+            costs = graph.walk(attached, permitted)[0][0]
+        ends = np.isfinite(costs[points]) & (codes != space.start[p]).any(axis=1)
         fits &= ends & self.face.dense_enough[points]
         self.reached[p], self.suitable[p] = ends.sum(), fits.sum()
         order = np.argsort(costs[points[fits]], kind="stable")[: self.problem.budget]
         return codes[fits][order]
 
     def _note_reasons(self) -> None:
-        """Say of those who have nothing more to ask about why they have fewer options than wanted."""
+        """Note why people without further targets have fewer options than wanted."""
         for p in self.now:
             n, asked, suitable = int(self.found.n[p]), int(self.asked[p]), int(self.suitable[p])
             if n >= self.problem.n_options or asked < len(self.targets[p]):
@@ -215,23 +230,23 @@ class FaceRun:
                 self.reasons[p] = f"of {asked} training rows within reach the model accepts {n or 'none'}; {spent}"
 
 
-_DECIMALS = 9  # distances are compared after rounding: the last bits depend on the order of a sum
-LEAST_LENGTH = 1e-9  # no arc is free: a sparse matrix takes a zero for no arc at all
-_BLOCK_CELLS = 4_000_000  # of a distance matrix that is held at a time
-
-
 @dataclass(frozen=True)
 class Space:
-    """What distances need to know of a schema."""
+    """Scales and directions of a schema's features: the space in which training rows are points.
+
+    Points have values of the schema's grid, as options do. A value between two grid points counts as the nearer one, a
+    person's own value too. Where an option has the grid point nearest to the person's own value, it keeps the own
+    value; so "the same grid point" always means "no change".
+    """
 
     ordered: NDArray[np.bool_]  # [F] numbers and ordered categories
     sense: NDArray[np.int8]  # [F] 1: only up, -1: only down, 0: either way
     fixed: NDArray[np.bool_]  # [F]
-    grids: tuple[NDArray[np.float64], ...]  # each feature's grid on a scale from 0 to 1; places for categories
+    grids: tuple[NDArray[np.float64], ...]  # each feature's grid, scaled to [0, 1]; positions for categories
 
     @classmethod
     def of(cls, schema: Schema) -> Space:
-        """Read the scales and directions off a schema."""
+        """Return the space of a schema."""
         features = schema.features
         return cls(
             ordered=np.array([f.ordered for f in features]),
@@ -245,8 +260,8 @@ class Space:
             ),
         )
 
-    def places(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return where grid codes lie, [R, F]."""
+    def coordinates(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the coordinates of grid codes, [R, F]."""
         return np.stack([grid[codes[:, f]] for f, grid in enumerate(self.grids)], axis=1)
 
     def distances(self, a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -255,7 +270,7 @@ class Space:
         Infinite where a fixed feature differs. Feature by feature, so that a distance does not depend on how many
         are computed together.
         """
-        at, to = self.places(a), self.places(b)
+        at, to = self.coordinates(a), self.coordinates(b)
         out = np.zeros((len(a), len(b)))
         for f in range(len(self.grids)):
             if self.ordered[f] and not self.fixed[f]:
@@ -265,7 +280,7 @@ class Space:
         return rounded(out)
 
     def one_way(self, a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Whether the step from each point of `a` to the same row of `b` goes against no direction; shapes [R, F]."""
+        """Whether the step from each point of `a` to the same row of `b` respects all directions; shapes [R, F]."""
         fine = np.ones(len(a), np.bool_)
         for f in np.flatnonzero(self.sense):
             fine &= (b[:, f] >= a[:, f]) if self.sense[f] > 0 else (b[:, f] <= a[:, f])
@@ -275,7 +290,7 @@ class Space:
 
 
 def rounded(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round distances so that equal ones are equal however they were summed."""
+    """Round distances, so that equal ones do not depend on the order of summation."""
     return np.round(distances, _DECIMALS)
 
 
@@ -285,7 +300,7 @@ def grid_codes(schema: Schema, rows: Encoded) -> NDArray[np.int32]:
     for f, feature in enumerate(schema.features):
         if not feature.open:
             continue
-        out[rows.missing[:, f], f] = 0  # it has no place, and stays: the first is as good as any
+        out[rows.missing[:, f], f] = 0  # a missing value never changes: any code will do
         at = np.flatnonzero((rows.inserted_at[:, f] >= 0) & ~rows.missing[:, f])
         if not feature.numeric:
             continue
@@ -297,28 +312,28 @@ def grid_codes(schema: Schema, rows: Encoded) -> NDArray[np.int32]:
 
 
 def in_grid_of(
-    points: NDArray[np.int32],  # [R, F] places in the schema's grid
-    start: NDArray[np.int32],  # [F] the person, in the own grid
+    points: NDArray[np.int32],  # [R, F] codes in the schema's grid
+    start: NDArray[np.int32],  # [F] the person, in their own grid
     inserted_at: NDArray[np.int32],  # [F]
-    stands_at: NDArray[np.int32],  # [F] the person, in the schema's grid
+    present: NDArray[np.int32],  # [F] the person, in the schema's grid
 ) -> NDArray[np.int32]:
     """Return points as codes of one person's own grid, [R, F]."""
     shifted = points + ((inserted_at >= 0) & (points >= inserted_at))
-    return np.where(points == stands_at, start, shifted).astype(np.int32)
+    return np.where(points == present, start, shifted).astype(np.int32)
 
 
 @dataclass(frozen=True)
 class Density:
-    """A kernel density estimate, as a share: 1 where all rows lie, never below what one row gives by itself."""
+    """A kernel density estimate as a share of the largest possible density; at least that of a single row."""
 
     space: Space
-    codes: NDArray[np.int32]  # [R, F] points that the estimate sums over
-    weight: NDArray[np.float64]  # [R] their rows, summing to 1
+    codes: NDArray[np.int32]  # [R, F] points in the sum
+    weight: NDArray[np.float64]  # [R] their shares of rows, summing to 1
     bandwidth: float
     floor: float
 
     def at(self, codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Estimate the density at some points, [Q]; fixed features of others count as far as any category does."""
+        """Return the density at some points, [Q]; a different fixed feature has distance 1, as a category."""
         space = replace(self.space, fixed=np.zeros_like(self.space.fixed))
         size = max(1, _BLOCK_CELLS // max(1, len(self.codes)))
         out = np.empty(len(codes))
@@ -329,36 +344,33 @@ class Density:
         return np.clip(out, self.floor, 1.0)
 
 
-_KDE_POINTS = 5_000  # a density estimate needs no more, and costs as many distances per point
-
-
 @dataclass(frozen=True)
 class PointGraph:
     """Distinct training rows as nodes, permitted steps between neighbours as arcs."""
 
     space: Space
-    codes: NDArray[np.int32]  # [n, F] places in the schema's grid
+    codes: NDArray[np.int32]  # [n, F] codes in the schema's grid
     rows: NDArray[np.int64]  # [n] training rows at each point
     density: Density
     dense: NDArray[np.float64]  # [n] density at each point
     arcs: csr_array  # [n, n] weights
-    most: int  # neighbours that a point looks for
-    radius: float  # how far it looks
-    reach: NDArray[np.float64]  # [n] who is nearer than this is a point's neighbour, as far as `radius` goes
+    most: int  # neighbours of a point, at most
+    radius: float  # largest distance of a neighbour
+    reach: NDArray[np.float64]  # [n] whatever is nearer to a point than this, and within `radius`, is a neighbour
 
     @property
     def n_points(self) -> int:
-        """Nodes of the graph."""
+        """Number of nodes."""
         return len(self.codes)
 
     def step_costs(
         self, lengths: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Weigh steps between places of density a and b: length times the mean -log density of the two ends."""
+        """Return the weights of steps between densities a and b: length times the mean -log density of both ends."""
         return np.maximum(lengths, LEAST_LENGTH) * np.maximum(-0.5 * (np.log(a) + np.log(b)), LEAST_LENGTH)
 
     def attach(self, people: NDArray[np.int32]) -> csr_array:
-        """Return each person's arcs to points, [P, n], by the rule that made the graph; people as grid codes [P, F]."""
+        """Return the arcs from people (grid codes [P, F]) to points, [P, n], by the rule that made the graph."""
         lengths = self.space.distances(people, self.codes)
         at_hand = lengths <= self.radius
         others = np.where(at_hand & (lengths > 0), lengths, np.inf)
@@ -373,18 +385,19 @@ class PointGraph:
         return csr_array((weights, (person, point)), shape=lengths.shape)
 
     def walk(
-        self, attached: csr_array, open_to: NDArray[np.bool_] | None = None
+        self, attached: csr_array, permitted: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Return the path costs from people to points, [P, n], and each point's predecessor: -9999 for none, n + p
-        for person p. Points that are not `open_to` [n] a person are not walked through.
+        """Return the path costs from people to points, [P, n], and each point's predecessor.
+
+        A predecessor is -9999 for none, and n + p for person p. Paths use only `permitted` points [n].
         """
         n, P = self.n_points, attached.shape[0]
         data = np.concatenate([self.arcs.data, attached.data])
         to = np.concatenate([self.arcs.indices, attached.indices])
-        if open_to is not None:
-            data = np.where(open_to[to], data, np.inf)
+        if permitted is not None:
+            data = np.where(permitted[to], data, np.inf)
         first = np.concatenate([self.arcs.indptr, self.arcs.indptr[-1] + attached.indptr[1:]])
-        # short indices: dijkstra of SciPy before 1.15 takes no others
+        # 32-bit indices: SciPy's dijkstra before 1.15 takes no others
         whole = csr_array((data, to.astype(np.int32), first.astype(np.int32)), shape=(n + P, n + P))
         costs, before = dijkstra(whole, directed=True, indices=np.arange(n, n + P), return_predecessors=True)
         return costs[:, :n], before[:, :n]
@@ -430,7 +443,7 @@ def _density(
     bandwidth: float,
     draw: np.random.Generator,
 ) -> Density:
-    """Estimate the density from all points, or from enough of them."""
+    """Return a density estimate from all points, or from a sample."""
     some = np.arange(len(codes))
     if len(codes) > _KDE_POINTS:
         some = np.sort(draw.choice(len(codes), _KDE_POINTS, replace=False))
@@ -440,7 +453,7 @@ def _density(
 def _points(
     schema: Schema, rows: Encoded, max_points: int, seed: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], np.random.Generator]:
-    """Merge equal rows; of more than `max_points` take some, as likely as they have rows."""
+    """Return distinct rows with their counts; of more than `max_points`, a sample weighted by counts."""
     codes, counts = np.unique(grid_codes(schema, rows), axis=0, return_counts=True)
     draw = np.random.default_rng(seed)
     if len(codes) > max_points:
@@ -459,10 +472,10 @@ def _typical(lengths: NDArray[np.float64], neighbors: int) -> float:
 
 
 def _neighbours(space: Space, codes: NDArray[np.int32], most: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return distances to the nearest points and which they are, [n, at most `most`]; infinite to other groups.
+    """Return the distances and indices of the nearest points, [n, at most `most`]; infinite in other groups.
 
-    Points that differ in a fixed feature can never be joined. A coordinate of their own keeps them farther apart than
-    any that may be, so one search serves all groups.
+    Points that differ in a fixed feature are in different groups and never joined. An extra coordinate sets groups
+    farther apart than any points of one group, so that one search serves all of them.
     """
     F = codes.shape[1]
     most = min(most, len(codes) - 1)
@@ -470,11 +483,11 @@ def _neighbours(space: Space, codes: NDArray[np.int32], most: int) -> tuple[NDAr
         return np.zeros((len(codes), 0)), np.zeros((len(codes), 0), np.int64)
     group = np.unique(codes[:, space.fixed], axis=0, return_inverse=True)[1].ravel()
     parts: list[Any] = [(group * (F + 1.0))[:, None]]
-    places = space.places(codes)
+    coordinates = space.coordinates(codes)
     for f in np.flatnonzero(~space.fixed):
         if space.ordered[f]:
-            parts.append(places[:, f, None])
-        else:  # two categories differ in two of these columns: half a unit in each
+            parts.append(coordinates[:, f, None])
+        else:  # two categories differ in two of these columns, by half a unit in each
             parts.append(0.5 * (codes[:, f, None] == np.arange(len(space.grids[f]))))
     search = NearestNeighbors(n_neighbors=most, metric="manhattan", algorithm="kd_tree").fit(np.hstack(parts))
     lengths, neighbour = search.kneighbors()
@@ -483,7 +496,7 @@ def _neighbours(space: Space, codes: NDArray[np.int32], most: int) -> tuple[NDAr
 
 
 def _joined(graph: PointGraph, lengths: NDArray[np.float64], neighbour: NDArray[np.int64]) -> PointGraph:
-    """Join neighbours by weighted arcs, without those that go against a direction."""
+    """Return the graph with weighted arcs between neighbours, where the step respects all directions."""
     n = graph.n_points
     near = (lengths <= graph.radius) & np.isfinite(lengths)
     found = csr_array((lengths[near], (np.nonzero(near)[0], neighbour[near])), shape=(n, n))

@@ -1,4 +1,16 @@
-"""The integer program of Actionable Recourse for one person: the cheapest grid move that a linear score accepts."""
+"""The integer program of Actionable Recourse for one person: the cheapest change that a linear score accepts.
+
+There is one binary variable per (feature, other value). At most one of a feature's variables is 1; if all are 0, the
+feature keeps its value. The score has to rise by `need`; rules are constraints too.
+
+For each further option, with another set of features, the published package adds a row that excludes the set just
+found. Such rows leave the solver's bounds far apart. Here the remaining sets are split into cells instead (Lawler
+1972): in a cell some features must move and some must not, and no set is in two cells. The cell with the least bound is
+solved next. The options are the same.
+
+Programs are solved by HiGHS with its own package: for programs this small the copy inside scipy takes twice the time,
+as it has no settings to turn heuristics off, and some versions of it print to standard output.
+"""
 
 from __future__ import annotations
 
@@ -16,32 +28,32 @@ from leastways.feasibility import Space, meets_rules
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
-Cell = NDArray[np.int8]  # [K] of each feature that has moves: 1 it must move, -1 it must not, 0 it may
+Cell = NDArray[np.int8]  # [K] for each feature that has moves: 1 it must move, -1 it must not, 0 it may
 
-_PRICES = 64  # of a point of score, at which bounds are worked out
+_PRICES = 64  # Lagrange multipliers (cost per unit of score) for which bounds are computed
 
 
 class Person(NamedTuple):
-    """One person of a chunk, and what they may be offered."""
+    """One person of a chunk, and the chunk's grids and rules."""
 
-    place: int  # in the chunk
+    row: int  # in the chunk
     space: Space
 
     @property
     def start(self) -> NDArray[np.int32]:
         """Codes of the present state, [F]."""
-        start: NDArray[np.int32] = self.space.start[self.place]
+        start: NDArray[np.int32] = self.space.start[self.row]
         return start
 
     @property
     def allowed(self) -> NDArray[np.bool_]:
-        """Slots the person may move to, [V]."""
-        allowed: NDArray[np.bool_] = self.space.allowed[self.place]
+        """Permitted slots, [V]."""
+        allowed: NDArray[np.bool_] = self.space.allowed[self.row]
         return allowed
 
 
 class Found(NamedTuple):
-    """A state and its cost; or why there is none: no state is left ("none"), or the solver ran out of time ("time")."""
+    """A state and its cost, or why there is none: no state is left ("none"), or the solver ran out of time ("time")."""
 
     codes: Codes | None
     cost: float
@@ -49,35 +61,35 @@ class Found(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """The variables: a move each."""
+    """The variables of a program: one move each."""
 
     feature: NDArray[np.int64]  # [n]
     code: NDArray[np.int64]  # [n]
     slot: NDArray[np.int64]  # [n]
     cost: Floats  # [n]
-    gain: Floats  # [n] what it adds to the score
+    gain: Floats  # [n] increase of the score
 
 
 @dataclass
 class Program:
-    """The program of one person, and the cells that are left of it."""
+    """The program of one person, and the cells that are left to solve."""
 
     person: Person
     moves: Moves
     need: float
-    place: NDArray[np.intp]  # [n] of a move's feature among those that have moves
+    position: NDArray[np.intp]  # [n] of a move's feature among those that have moves
     prices: Floats  # [L]
-    least: Floats  # [L, K] the least that a feature's moves cost, less their gain at a price
-    most: Floats  # [K] the most that a feature's moves gain
-    rows: list[tuple[Floats, float]]  # beside the need: coefficients [n], and what they must reach at least
+    least: Floats  # [L, K] least cost of a feature's moves, minus their gain at a price
+    most: Floats  # [K] largest gain of a feature's moves
+    rows: list[tuple[Floats, float]]  # constraints beside the need: coefficients [n], lower bound of the sum
     cells: list[tuple[float, int, Cell, NDArray[np.intp] | None]] = field(default_factory=list)  # a heap
     made: int = 0
 
     @classmethod
     def build(cls, person: Person, cost: Floats, gain: Floats, need: float) -> Program:
-        """Make the program: `cost` and `gain` [V] of a move to each slot, `need` what the score lacks."""
+        """Build the program: `cost` and `gain` [V] of a move to each slot, `need` what the score lacks."""
         m = _useful(person, cost, gain)
-        features, first, place = np.unique(m.feature, return_index=True, return_inverse=True)
+        features, first, position = np.unique(m.feature, return_index=True, return_inverse=True)
         rate = m.cost[m.gain > 0.0] / m.gain[m.gain > 0.0]
         prices = np.geomspace(rate.min() / 2, rate.max() * 2, _PRICES) if len(rate) else np.zeros(1)
         if len(features):
@@ -86,12 +98,15 @@ class Program:
         else:
             least, most = np.zeros((len(prices), 0)), np.zeros(0)
         rows = [(np.ones(len(m.code)), 1.0), (-np.ones(len(m.code)), -float(person.space.rules.max_changes))]
-        program = cls(person, m, need, place, prices, least, most, rows + list(_rule_rows(person, m)))
+        program = cls(person, m, need, position, prices, least, most, rows + list(_rule_rows(person, m)))
         program._push(np.zeros(len(features), np.int8))
         return program
 
     def next(self, seconds: float, disjoint: bool = False) -> Found:
-        """Find the cheapest state whose features are no earlier state's; with `disjoint`, none of them."""
+        """Return the cheapest state with another set of features than every earlier state's.
+
+        With `disjoint` it shares no feature with an earlier state.
+        """
         end = monotonic() + seconds
         while self.cells:
             bound, number, cell, taken = heapq.heappop(self.cells)
@@ -107,12 +122,12 @@ class Program:
         return Found(None, np.inf, "none")
 
     def _push(self, cell: Cell, taken: NDArray[np.intp] | None = None) -> None:
-        """Put a cell on the heap: by its cost where it is solved, else by a bound; not at all if it holds nothing."""
+        """Put a cell on the heap, by its cost if it is solved, else by a lower bound; leave out an empty cell."""
         if taken is None:
             on, free = cell == 1, cell == 0
             if self.most[on].sum() + np.maximum(self.most[free], 0.0).sum() < self.need:
                 return
-            # Lagrange: the need may be bought at any price, which costs no more than to meet it.
+            # Lagrangian relaxation: for every price this is a lower bound on the cost of meeting the need.
             paid = self.least[:, on].sum(axis=1) + np.minimum(self.least[:, free], 0.0).sum(axis=1)
             bound = float((paid + self.prices * self.need).max())
         else:
@@ -121,9 +136,9 @@ class Program:
         self.made += 1
 
     def _split(self, cell: Cell, taken: NDArray[np.intp], disjoint: bool) -> None:
-        """Put the rest of a cell on the heap: all but the set of features that was found in it."""
+        """Put the rest of a cell on the heap: all its sets of features but the one found in it."""
         moved = np.zeros(len(cell), np.bool_)
-        moved[self.place[taken]] = True
+        moved[self.position[taken]] = True
         rest = cell.copy()
         if disjoint:
             rest[moved] = -1
@@ -136,10 +151,10 @@ class Program:
             rest[k] = -child[k]
 
     def _solve(self, cell: Cell, end: float) -> NDArray[np.intp] | None:
-        """Return the moves of the cheapest state in a cell; none if there is no state, None if time was up."""
+        """Return the moves of the cheapest state in a cell: empty if there is no state, None if time ran out."""
         m = self.moves
-        keep = np.flatnonzero(cell[self.place] >= 0)
-        one = (self.place[keep] == np.arange(len(cell))[:, None]).astype(np.float64)  # [K, n]
+        keep = np.flatnonzero(cell[self.position] >= 0)
+        one = (self.position[keep] == np.arange(len(cell))[:, None]).astype(np.float64)  # [K, n]
         scale = max(float(np.abs(m.gain[keep]).max(initial=0.0)), 1e-300)  # the solver's tolerance is absolute
         while (left := end - monotonic()) > 0.0:
             rows = np.stack([*one, m.gain[keep] / scale, *(row[keep] for row, _ in self.rows)])
@@ -151,7 +166,7 @@ class Program:
             taken = keep[answer.ones]
             if answer.status == "none" or self._holds(taken):
                 return taken
-            # It was within the solver's tolerance, and not in ours: this one state is excluded.
+            # Feasible within the solver's tolerance, but not exactly: exclude this one state.
             away = np.ones(len(m.cost))
             away[taken] = -1.0
             self.rows.append((away, 1.0 - len(taken)))
@@ -163,29 +178,29 @@ class Program:
         return codes
 
     def _holds(self, taken: NDArray[np.intp]) -> bool:
-        """Whether moves do what the rows say, to the last digit."""
+        """Whether moves meet the constraints exactly."""
         p = self.person
         enough = float(self.moves.gain[taken].sum()) >= self.need
-        return enough and bool(meets_rules(p.space, p.place, self._codes(taken)))
+        return enough and bool(meets_rules(p.space, p.row, self._codes(taken)))
 
 
 def _useful(person: Person, cost: Floats, gain: Floats) -> Moves:
-    """List the moves worth a variable.
+    """Return the moves that get a variable.
 
-    As in the published method, a feature moves only where that raises the score; and a move is left out if another of
-    the same feature costs no more and raises the score no less. A feature that rules speak of keeps all its moves.
+    As in the published method, a feature moves only where that raises the score; and a move is left out if another one
+    of the same feature costs no more and raises the score no less. A feature in a rule keeps all its moves.
     """
     rules, keep = person.space.rules, []
-    spoken_of = [np.flatnonzero(rules.literal.any(axis=0)), rules.link_feature, rules.link_requires]
-    bound = np.isin(np.arange(len(person.start)), np.concatenate(spoken_of))
+    in_rules = [np.flatnonzero(rules.literal.any(axis=0)), rules.link_feature, rules.link_requires]
+    bound = np.isin(np.arange(len(person.start)), np.concatenate(in_rules))
     for f in range(len(person.start)):
         slots = np.arange(person.space.offsets[f], person.space.offsets[f + 1])
         slots = slots[person.allowed[slots] & (slots != person.space.offsets[f] + person.start[f])]
         if not bound[f]:
             slots = slots[gain[slots] > 0.0]
             slots = slots[np.lexsort((-gain[slots], cost[slots]))]
-            ahead = np.maximum.accumulate(np.concatenate([[0.0], gain[slots]]))[:-1]
-            slots = slots[gain[slots] > ahead]
+            cheaper = np.maximum.accumulate(np.concatenate([[0.0], gain[slots]]))[:-1]  # best gain at less cost
+            slots = slots[gain[slots] > cheaper]
         keep.append(slots)
     feature = np.repeat(np.arange(len(keep)), [len(slots) for slots in keep])
     slot = np.concatenate(keep)
@@ -193,21 +208,21 @@ def _useful(person: Person, cost: Floats, gain: Floats) -> Moves:
 
 
 def _rule_rows(person: Person, m: Moves) -> Iterator[tuple[Floats, float]]:
-    """List rules as rows and what their product with the variables must reach at least."""
+    """Yield the rules as constraints: coefficients of the variables, and the lower bound of their sum."""
     rules, offsets = person.space.rules, person.space.offsets
     own = offsets[:-1] + person.start  # [F]
     for k in range(len(rules.literal)):
-        # A literal counts 1 where it holds: as it is now, unless the feature moves, and where a move makes it hold.
-        holds = rules.meets[person.place, k] & np.repeat(rules.literal[k], np.diff(offsets))
+        # A literal counts 1 if it holds: for the present value, unless the feature moves, or for the new one.
+        holds = rules.meets[person.row, k] & np.repeat(rules.literal[k], np.diff(offsets))
         yield holds[m.slot].astype(np.float64) - holds[own][m.feature], 1.0 - holds[own].sum()
-    levels = person.space.levels[person.place]
+    levels = person.space.levels[person.row]
     for a, b, by, at_least in zip(
         rules.link_feature, rules.link_requires, rules.link_by, rules.link_at_least, strict=True
     ):
         moved = np.where(m.feature == a, (levels[m.slot] - levels[own[a]]) / by, 0.0)
         demand = abs(at_least) * np.maximum(moved, 0.0)
         has = np.where(m.feature == b, np.sign(at_least) * (levels[m.slot] - levels[own[b]]), 0.0)
-        slack = max(0.0, -float(has.min(initial=0.0)))  # what b may lose as long as a does not demand anything
+        slack = max(0.0, -float(has.min(initial=0.0)))  # what b may lose while a does not move
         yield has - demand - slack * (moved > 0.0), -slack - 1e-9
 
 
@@ -215,7 +230,7 @@ _SETTINGS = {
     "output_flag": False,
     "parallel": "off",
     "mip_rel_gap": 0.0,  # to the optimum, not near it
-    # What follows pays on large programs only.
+    # The following are of use in large programs only.
     "presolve": "off",
     "mip_detect_symmetry": False,
     "mip_heuristic_effort": 0.0,
@@ -227,14 +242,14 @@ _SETTINGS = {
 
 
 class Solution(NamedTuple):
-    """How it ended, and which variables are 1 in the optimum."""
+    """How the solver ended, and which variables are 1 in the optimum."""
 
     status: Literal["optimal", "none", "time"]
     ones: NDArray[np.intp]
 
 
 def load_highs() -> Any:
-    """Import the solver, or say how to install it."""
+    """Import the solver; raise, with how to install it, if it is missing."""
     return require("highspy", "baselines", "Actionable Recourse (method='ar')")
 
 

@@ -18,7 +18,7 @@ from leastways.baselines import Dice, dice_descent
 from leastways.errors import MissingExtraError, SettingError
 from leastways.search import protocol as base
 from leastways.search import run_search
-from tests.baselines.dice_worlds import METHODS, Columns, ready, torch_model
+from tests.support.dice_methods import METHODS, Columns, ready, torch_model
 from tests.worlds import World, judge_of, make_problem, make_world
 
 torch: Any = pytest.importorskip("torch")
@@ -40,7 +40,7 @@ def recourse(method: Any, model: Any = None, world: World = WORLD, **settings: A
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_global_random_streams_and_the_model_stay_as_they_were(method: str, capsys: Any) -> None:
+def test_global_random_streams_and_model_are_unchanged(method: str, capsys: Any) -> None:
     model = torch_model(WORLD)
     model.module.train()
     before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # noqa: NPY002
@@ -54,7 +54,7 @@ def test_global_random_streams_and_the_model_stay_as_they_were(method: str, caps
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_time_at_all(method: str) -> None:
+def test_no_time_gives_no_options(method: str) -> None:
     plans = recourse(method, time_limit=0).recommend(PEOPLE)
     assert (plans.summary["status"] == "none_found").all()
     assert (plans.summary["reason"] == "the time limit ended the search early").all()
@@ -64,7 +64,7 @@ def test_no_time_at_all(method: str) -> None:
 
 @pytest.mark.parametrize("seconds", [0.02, 0.05, 0.2])
 @pytest.mark.parametrize("method", METHODS)
-def test_time_runs_out_on_the_way(method: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_limit_interrupts_a_run(method: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that moves on a millisecond whenever it is looked at."""
     ticks = count()
     monkeypatch.setattr(base, "monotonic", lambda: next(ticks) / 1000)
@@ -80,7 +80,7 @@ def test_time_runs_out_on_the_way(method: str, seconds: float, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_ends_where_nothing_is_accepted(method: str) -> None:
+def test_search_ends_if_nothing_is_accepted(method: str) -> None:
     hopeless = World(WORLD.frame, WORLD.schema, WORLD.weights, cut=50.0)
     plans = recourse(method, torch_model(hopeless), hopeless).recommend(PEOPLE)
     assert (plans.summary["status"] == "none_found").all()
@@ -107,7 +107,7 @@ def test_a_fitted_recourse_can_be_pickled(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ASKING)
-def test_a_search_that_is_dropped_half_way_leaves_no_thread(method: str) -> None:
+def test_abandoned_search_leaves_no_thread(method: str) -> None:
     problem, _ = make_problem(WORLD, PEOPLE, budget=400)
     run = ready(method, WORLD).start(problem)
     assert len(run.ask(np.full(len(PEOPLE), 400)).people)
@@ -117,7 +117,7 @@ def test_a_search_that_is_dropped_half_way_leaves_no_thread(method: str) -> None
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_error_of_the_judge_leaves_no_thread(method: str) -> None:
+def test_evaluation_error_leaves_no_thread(method: str) -> None:
     problem, _ = make_problem(WORLD, PEOPLE, budget=400)
 
     def judge(questions: Any) -> Any:
@@ -128,14 +128,14 @@ def test_an_error_of_the_judge_leaves_no_thread(method: str) -> None:
     assert threads() == []
 
 
-def test_without_dice_ml_the_command_to_get_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_dice_ml_is_named_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dice_ml", None)
     for method in METHODS:
         with pytest.raises(MissingExtraError, match=r"pip install 'leastways\[baselines\]'"):
             recourse(method)
 
 
-def test_a_model_without_gradients_is_told_what_works() -> None:
+def test_error_for_model_without_gradients_names_alternatives() -> None:
     with pytest.raises(
         SettingError, match=r"'dice' follows gradients; a model of type 'World' has none.*dice-genetic.*TorchModel"
     ):
@@ -161,7 +161,7 @@ def test_an_encoder_that_mixes_columns_is_refused_for_gradients() -> None:
         ({"method": "genetic", "sparsity_weight": "much"}, "sparsity_weight must be a number of 0 or more, not 'much'"),
     ],
 )
-def test_bad_settings(settings: Any, text: str) -> None:
+def test_invalid_settings_are_refused(settings: Any, text: str) -> None:
     with pytest.raises(SettingError, match=text):
         Dice(**settings)
 

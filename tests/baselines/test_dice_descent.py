@@ -62,23 +62,23 @@ def theirs() -> Any:
     return stand_in
 
 
-def test_hinge_by_hand() -> None:
+def test_hinge_matches_calculation_by_hand() -> None:
     # log-odds of 0.9: 2.197, beyond 1, so no loss; of 0.3: -0.8473, so 1 + 0.8473
     assert descent().compute_yloss().item() == pytest.approx((0.0 + 1.847298) / 2, abs=1e-5)
 
 
-def test_proximity_by_hand() -> None:
+def test_proximity_matches_calculation_by_hand() -> None:
     # first: 2 * 0.3 + 1 + 1 = 2.6; second: 0 + 0.5 + 0.25 = 0.75; over 4 columns of 2 rows
     assert descent().compute_proximity_loss().item() == pytest.approx((2.6 + 0.75) / 8)
 
 
-def test_diversity_by_hand() -> None:
+def test_diversity_matches_calculation_by_hand() -> None:
     # distance of the two: 2 * 0.3 + 0.5 + 0.75 = 1.85, so K = [[1, 1 / 2.85], [1 / 2.85, 1]], 0.0001 on the diagonal
     assert descent().compute_diversity_loss().item() == pytest.approx(1.0001**2 - (1 / 2.85) ** 2)
     assert descent(1).compute_diversity_loss().item() == 0.0
 
 
-def test_the_whole_by_hand() -> None:
+def test_whole_loss_matches_calculation_by_hand() -> None:
     # the category's weights sum to 1 and 0.75: a penalty of 0.25 squared
     made = descent()
     assert made.compute_regularization_loss().item() == pytest.approx(0.0625)

@@ -73,7 +73,7 @@ def all_of(program: Program, disjoint: bool = False) -> list[Found]:
 
 @settings(max_examples=60)
 @given(seeds, st.booleans())
-def test_every_option_is_the_enumerations(seed: int, rules: bool) -> None:
+def test_options_are_those_of_enumeration(seed: int, rules: bool) -> None:
     person, cost, gain, need = random_person(np.random.default_rng(seed), rules)
     best = by_enumeration(person, cost, gain, need)
     found = all_of(Program.build(person, cost, gain, need))
@@ -103,14 +103,14 @@ def test_disjoint_options_share_no_feature(seed: int) -> None:
     assert not left
 
 
-def test_no_time_leaves_the_program_as_it_was() -> None:
+def test_running_out_of_time_leaves_the_program_unchanged() -> None:
     person, cost, gain, need = random_person(np.random.default_rng(5), rules=False)
     program = Program.build(person, cost, gain, min(need, 0.2))
     assert program.next(0.0) == Found(None, np.inf, "time")
     assert program.next(60.0).codes is not None
 
 
-def test_nothing_to_move() -> None:
+def test_program_without_moves_has_no_state() -> None:
     person, cost, gain, need = random_person(np.random.default_rng(1), rules=False)
     own = np.zeros(len(cost), np.bool_)
     own[person.space.offsets[:-1] + person.start] = True

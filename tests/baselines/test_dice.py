@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from leastways import Recourse
 from leastways.baselines import Dice
 from leastways.search import run_search
-from tests.baselines.dice_worlds import METHODS, ready, torch_model
+from leastways.testing import SEARCHER_CHECKS
+from tests.support.dice_methods import METHODS, ready, torch_model
 from tests.worlds import check_options, judge_of, make_problem, make_world, seeds
 
 torch: Any = pytest.importorskip("torch")
@@ -59,7 +60,7 @@ def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budg
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_finds_options_for_most_people(method: Any) -> None:
+def test_most_people_get_options(method: Any) -> None:
     world = make_world(5, n=40, rules=False)
     people = world.refused()
     rec = Recourse(torch_model(world), world.schema, Dice(method), n_options=4, budget=300, n_costs=20)
@@ -72,7 +73,7 @@ def test_it_finds_options_for_most_people(method: Any) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_plan_does_not_depend_on_company_or_order(method: Any) -> None:
+def test_plan_is_independent_of_batch_and_order(method: Any) -> None:
     world = make_world(5, n=40)
     people = world.refused().head(6)
     rec = Recourse(torch_model(world), world.schema, Dice(method), n_options=3, budget=120, n_costs=20)
@@ -83,7 +84,7 @@ def test_a_plan_does_not_depend_on_company_or_order(method: Any) -> None:
     assert repr(rec.recommend(people.iloc[[2]])[people.index[2]]) == repr(whole[people.index[2]])
 
 
-def test_both_ways_to_begin_a_descent() -> None:
+def test_both_starts_of_the_descent_work() -> None:
     world = make_world(5, n=40, rules=False)
     problem, encoded = make_problem(world, world.refused().head(6), n_options=4, budget=400)
     begun = {
@@ -96,7 +97,7 @@ def test_both_ways_to_begin_a_descent() -> None:
 
 @pytest.mark.parametrize("threshold", [0.2, 0.8, 1.0])
 @pytest.mark.parametrize("method", METHODS)
-def test_any_threshold(method: Any, threshold: float) -> None:
+def test_options_are_accepted_at_any_threshold(method: Any, threshold: float) -> None:
     world = make_world(5, n=40, rules=False)
     rec = Recourse(
         torch_model(world), world.schema, Dice(method), n_options=3, budget=150, n_costs=20, threshold=threshold
@@ -104,3 +105,13 @@ def test_any_threshold(method: Any, threshold: float) -> None:
     plans = rec.fit(world.frame).recommend(world.refused().head(6))
     assert (plans.options["probability"] >= threshold - 1e-6).all()
     assert len(plans.options) or threshold == 1.0
+
+
+pytest.importorskip("dice_ml")
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("method", ["gradient", "random", "genetic", "kdtree"])
+def test_dice_keeps_the_contract(method: Any, check: Any) -> None:
+    check(Dice(method), 3, method == "gradient")

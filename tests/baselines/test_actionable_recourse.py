@@ -6,13 +6,14 @@ import subprocess
 import sys
 from itertools import product
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -22,13 +23,13 @@ from sklearn.svm import LinearSVC
 
 import leastways as lw
 from leastways._random import keys_of_rows
-from leastways.baselines import ActionableRecourse
-from leastways.baselines import actionable_recourse as actionable_run
-from leastways.baselines.actionable_recourse import PercentileShift, fit_surrogate
+from leastways.baselines import ActionableRecourse, actionable_recourse
+from leastways.baselines.actionable_recourse import TAIL, PercentileShift, fit_surrogate
 from leastways.costs import CostDistribution, CostModel
 from leastways.errors import MissingExtraError, SettingError
 from leastways.feasibility.kernels import meets_rules
 from leastways.models import as_model
+from leastways.schema import Schema
 from leastways.search import Problem, run_search
 from leastways.search.protocol import Background
 from leastways.testing import check_searcher
@@ -67,7 +68,7 @@ def small(seed: int = 0, rules: bool = True) -> tuple[pd.DataFrame, lw.Schema, A
 
 
 @pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda c: c.__name__)
-def test_the_contract_with_surrogates(check: Any) -> None:
+def test_surrogates_keep_the_contract(check: Any) -> None:
     check(ActionableRecourse(), 0)
 
 
@@ -78,7 +79,7 @@ def test_the_contract_with_surrogates(check: Any) -> None:
         ActionableRecourse(linear="local", surrogate_rows=10, max_programs=2),
     ],
 )
-def test_the_contract_with_other_settings(method: ActionableRecourse) -> None:
+def test_other_settings_keep_the_contract(method: ActionableRecourse) -> None:
     check_searcher(method, 3)
 
 
@@ -93,7 +94,7 @@ def test_the_first_option_is_the_cheapest_of_all_states(seed: int, threshold: fl
     keys = keys_of_rows(encoded.content(), 0)
     samples = CostModel.fit(schema, CostDistribution(), frame).sample(encoded, keys, 5, [None] * len(people))
     t = samples.tables
-    shift = PercentileShift.fit(schema, schema.encode(frame), "mid").of(t)
+    shift = PercentileShift.fit(schema, schema.encode(frame), "mid").of(t.space)
     for p, label in enumerate(people.index):
         allowed = [np.flatnonzero(t.space.allowed[p, t.space.offsets[f] : t.space.offsets[f + 1]]) for f in range(5)]
         states = np.array(list(product(*allowed)), dtype=np.int32)
@@ -111,7 +112,7 @@ def test_the_first_option_is_the_cheapest_of_all_states(seed: int, threshold: fl
         assert (mine["probability"] >= threshold).all()
 
 
-def test_a_linear_model_is_asked_about_options_only() -> None:
+def test_only_options_of_a_linear_model_are_queried() -> None:
     frame, schema, model = small()
     plans = lw.Recourse(model, schema, "ar", n_options=4, budget=50).fit(frame).recommend(frame)
     asked = plans.summary[plans.summary["status"] == "found"]
@@ -119,7 +120,7 @@ def test_a_linear_model_is_asked_about_options_only() -> None:
     assert (asked["queries"] == 1 + asked["n_options"]).all()
 
 
-def test_models_that_only_give_labels() -> None:
+def test_label_models_get_options() -> None:
     frame, schema, model = small()
     svm = make_pipeline(model[0], LinearSVC()).fit(frame, model.predict(frame))
     exact = lw.Recourse(svm, schema, ActionableRecourse(linear="exact"), n_options=2).fit(frame).recommend(frame)
@@ -129,7 +130,7 @@ def test_models_that_only_give_labels() -> None:
     assert (statuses == "found").sum() > 0.8 * (exact.summary["status"] == "found").sum()
 
 
-def test_a_surrogate_of_a_logistic_model_finds_what_the_model_gives() -> None:
+def test_surrogate_recovers_a_logistic_model() -> None:
     frame, schema, model = small(rules=False)
     cost = {}
     for linear, method in {"exact": ActionableRecourse(), "local": ActionableRecourse(linear="local")}.items():
@@ -140,9 +141,7 @@ def test_a_surrogate_of_a_logistic_model_finds_what_the_model_gives() -> None:
 
 @settings(max_examples=15)
 @given(seeds, st.sampled_from([("any", "up"), ("down", "fixed")]), st.integers(5, 60))
-def test_options_keep_to_the_budget_the_directions_and_the_rules(
-    seed: int, directions: tuple[str, ...], budget: int
-) -> None:
+def test_options_respect_budget_directions_and_rules(seed: int, directions: tuple[str, ...], budget: int) -> None:
     world = make_world(seed, directions=directions)
     refused = world.refused().head(4)
     if refused.empty:
@@ -161,7 +160,7 @@ def test_options_keep_to_the_budget_the_directions_and_the_rules(
         )  # another set of features each
 
 
-def test_a_model_that_is_not_linear() -> None:
+def test_nonlinear_model_gets_options() -> None:
     frame, schema, model = small()
     forest = make_pipeline(model[0], RandomForestClassifier(20, random_state=0)).fit(frame, model.predict(frame))
     with pytest.raises(SettingError, match=r"RandomForestClassifier.*linear='local'.*method='guided'"):
@@ -171,7 +170,7 @@ def test_a_model_that_is_not_linear() -> None:
     assert (plans.options["probability"] >= 0.5).all()
 
 
-def test_nothing_to_be_found_has_a_reason() -> None:
+def test_finding_no_option_has_a_reason() -> None:
     frame, schema, model = small()
     stuck = schema.update(kind={"direction": "fixed"}, level={"direction": "fixed"}, amount={"direction": "fixed"})
     for linear, words in (("exact", "no change that is permitted makes LogisticRegression"), ("local", "surrogate")):
@@ -182,7 +181,7 @@ def test_nothing_to_be_found_has_a_reason() -> None:
         assert none["reason"].str.contains(words).all()
 
 
-def test_the_solvers_time_limit_becomes_a_reason() -> None:
+def test_solver_time_limit_is_given_as_reason() -> None:
     frame, schema, model = small()
     plans = lw.Recourse(model, schema, ActionableRecourse(solver_seconds=1e-9)).fit(frame).recommend(frame)
     refused = plans.summary[plans.summary["status"] != "already_positive"]
@@ -205,7 +204,7 @@ def test_a_time_limit_is_kept(linear: Any) -> None:
     assert set(plans.summary["status"][cut]) <= {"partial", "none_found"}
 
 
-def test_those_served_before_the_time_is_up_keep_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_found_before_the_deadline_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, schema, model = small()
     rec = lw.Recourse(model, schema, ActionableRecourse(linear="local"), n_options=3, budget=400).fit(frame)
     people = frame[model.predict(frame) == 0].head(40)
@@ -217,8 +216,8 @@ def test_those_served_before_the_time_is_up_keep_their_options(monkeypatch: pyte
         clock[0] += 100.0
         return fit_surrogate(*args)
 
-    monkeypatch.setattr(actionable_run, "fit_surrogate", slow)
-    for module in ("search.base", "recourse.progress", "recourse.solving", "baselines.actionable_run"):
+    monkeypatch.setattr(actionable_recourse, "fit_surrogate", slow)
+    for module in ("search.protocol", "_progress", "recourse.solve", "baselines.actionable_recourse"):
         monkeypatch.setattr(f"leastways.{module}.monotonic", lambda: clock[0])
     rec.set_params(time_limit=1500.0)  # of 4,000 seconds
     plans = rec.recommend(people)
@@ -234,7 +233,7 @@ def test_those_served_before_the_time_is_up_keep_their_options(monkeypatch: pyte
     )
 
 
-def test_a_threshold_that_changes_after_fit_needs_another() -> None:
+def test_changed_threshold_requires_another_fit() -> None:
     frame, schema, model = small()
     rec = lw.Recourse(model, schema, ActionableRecourse(linear="exact"), n_options=3).fit(frame)
     rec.set_params(threshold=0.8)
@@ -263,7 +262,7 @@ def test_more_options_than_max_programs() -> None:
     assert (summary["reason"] == "").all()
 
 
-def test_programs_that_run_out_are_a_reason() -> None:
+def test_reaching_max_programs_is_given_as_reason() -> None:
     """A model refuses what its surrogate accepts: the cap ends the search, and is named only where it did."""
     frame, model = many_sets()
 
@@ -283,7 +282,7 @@ def test_programs_that_run_out_are_a_reason() -> None:
 
 @pytest.mark.parametrize("linear", ["exact", "local"])
 @pytest.mark.parametrize("budget", [1, 2, 3, 5])
-def test_whoever_gets_nothing_is_told_why(linear: Any, budget: int) -> None:
+def test_every_person_without_options_has_a_reason(linear: Any, budget: int) -> None:
     frame, schema, model = small()
     rec = lw.Recourse(model, schema, ActionableRecourse(linear=linear), n_options=1, budget=budget).fit(frame)
     summary = rec.recommend(frame).summary
@@ -349,3 +348,58 @@ def test_costs_never_fall_from_one_option_to_the_next() -> None:
     same = questions.people[1:] == questions.people[:-1]
     assert same.any()
     assert (np.diff(total)[same] >= -1e-6).all()
+
+
+FRAME = pd.DataFrame(
+    {
+        "years": [1, 2, 2, 3, 4, 4, 4, 5],
+        "flag": [0, 0, 0, 0, 0, 0, 1, 1],
+        "kind": ["x", "x", "x", "y", "y", "z", "z", "z"],
+        "pair": ["no", "no", "no", "no", "no", "no", "yes", "yes"],
+        "amount": [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0],
+    }
+)
+
+
+def shifts(quantile: Literal["cdf", "mid"], row: dict[str, Any] | None = None) -> dict[str, NDArray[np.float64]]:
+    """Return the shifts of one person's moves, by feature."""
+    schema = Schema.infer(FRAME)
+    person = schema.encode(FRAME.iloc[[1]].assign(**(row or {})))
+    model = CostModel.fit(schema, CostDistribution(), FRAME)
+    space = model.sample(person, keys_of_rows(person.content(), 0), 2, [None]).space
+    cost = PercentileShift.fit(schema, schema.encode(FRAME), quantile).of(space)[0]
+    return {name: cost[space.offsets[f] : space.offsets[f] + space.used[0, f]] for f, name in enumerate(schema.names)}
+
+
+def test_cdf_shift_is_the_published_one() -> None:
+    got = shifts("cdf")  # from years 2, of which 3 of 8 rows are at or below
+    beyond = np.array([7, 5, 4, 1, 8 * TAIL]) / 8
+    assert got["years"] == pytest.approx(np.abs(np.log(beyond / (5 / 8))))
+    assert got["flag"] == pytest.approx([0.0, np.log(0.25 / TAIL)])
+
+
+def test_the_mid_rank_stays_finite() -> None:
+    got = shifts("mid")
+    beyond = 1 - np.array([0.5, 2, 3.5, 5.5, 7.5]) / 8
+    assert got["years"] == pytest.approx(np.abs(np.log(beyond / beyond[1])))
+    assert got["flag"] == pytest.approx([0.0, np.log((1 + 0.25) / 0.25)])
+
+
+@pytest.mark.parametrize("quantile", ["cdf", "mid"])
+def test_two_categories_cost_what_a_binary_number_costs(quantile: Literal["cdf", "mid"]) -> None:
+    for row in ({"flag": 0, "pair": "no"}, {"flag": 1, "pair": "yes"}):
+        got = shifts(quantile, row)
+        assert got["pair"] == pytest.approx(got["flag"])
+
+
+def test_categories_are_compared_in_pairs() -> None:
+    got = shifts("mid", {"kind": "y"})  # 3 x, 2 y, 3 z
+    assert got["kind"] == pytest.approx([np.log((1 + 2 / 5) / (2 / 5)), 0.0, np.log((1 + 3 / 5) / (3 / 5))])
+
+
+def test_a_value_between_grid_points_has_its_own_rank() -> None:
+    schema = Schema.infer(FRAME)
+    got = shifts("cdf", {"amount": 1.2})["amount"]
+    grid = np.insert(schema.by_name["amount"].array, 2, 1.2)
+    beyond = np.maximum(1 - np.searchsorted(np.sort(FRAME["amount"]), grid, side="right") / 8, TAIL)
+    assert got == pytest.approx(np.abs(np.log(beyond / beyond[2])))
