@@ -6,9 +6,9 @@ A method is imported when it is first used, and what it needs (dice-ml, torch, h
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from leastways._lazy import lazy_names
 from leastways.search import Preparing, register_searcher
 
 if TYPE_CHECKING:
@@ -16,15 +16,12 @@ if TYPE_CHECKING:
     from leastways.baselines.dice import Dice
     from leastways.baselines.face import Face
 
-_HOME_OF = {"ActionableRecourse": "actionable_recourse", "Dice": "dice", "Face": "face"}
+_HOMES = {"actionable_recourse": ("ActionableRecourse",), "dice": ("Dice",), "face": ("Face",)}
 
 __all__ = ["ActionableRecourse", "Dice", "Face"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def _factory(name: str, **settings: str) -> Callable[[], Preparing]:

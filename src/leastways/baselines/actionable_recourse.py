@@ -44,10 +44,10 @@ from leastways._random import stream
 from leastways._validation import check_choice, check_count, check_number
 from leastways.baselines.integer_program import Person, Program, load_highs
 from leastways.errors import SettingError
-from leastways.feasibility.kernels import Space
+from leastways.feasibility import Space
 from leastways.models import LinearScore, read_linear
 from leastways.schema import Encoded, Schema, levels_now
-from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
+from leastways.search import Account, Background, Chosen, Problem, Questions
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

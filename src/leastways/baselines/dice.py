@@ -65,8 +65,7 @@ from leastways.baselines.dice_tables import Answers, Layout, Person, weights_of
 from leastways.baselines.dice_threads import OwnStreams, PersonRun, Prepared, Routine, States, quiet
 from leastways.errors import ModelError, SettingError
 from leastways.models import GradientCounter, RelaxedModel
-from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher
-from leastways.search.protocol import Run
+from leastways.search import Account, Background, Chosen, Problem, Questions, Run, Searcher
 
 Method = Literal["gradient", "random", "genetic", "kdtree"]
 

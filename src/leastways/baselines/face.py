@@ -38,7 +38,7 @@ from leastways._validation import check_choice, check_count, check_number
 from leastways.errors import SettingError
 from leastways.feasibility import permitted_states
 from leastways.schema import Encoded, Schema
-from leastways.search.protocol import Account, Background, Chosen, Problem, Questions
+from leastways.search import Account, Background, Chosen, Problem, Questions
 
 _ARCS_AT_A_TIME = 10_000_000  # walked between two checks of the deadline
 _MOST_AT_A_TIME = 64  # people

@@ -39,10 +39,10 @@ from leastways.batch.parts import (
     totals_of,
 )
 from leastways.batch.sources import PASSED_OVER, People, Source, arrow, survey
-from leastways.costs import Preferences
+from leastways.costs import Preferences, check_preferences_by_label
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.io import check_folder
-from leastways.recourse import Recourse, check_mapping, check_settings, chunk_size
+from leastways.recourse import Recourse, check_settings, chunk_size
 from leastways.report import Totals
 from leastways.schema import Schema
 
@@ -158,7 +158,7 @@ def recommend_files(
     if isinstance(preferences, Preferences):
         preferences.check(recourse.schema)
     elif preferences is not None:
-        check_mapping(preferences)
+        check_preferences_by_label(preferences)
     source = survey(Path(people), recourse.schema, index)
     _check_apart(Path(people), Path(out), source, log)
     if isinstance(preferences, Mapping):

@@ -277,3 +277,34 @@ def check_changeable(schema: Schema, name: object, what: str) -> None:
 
 def _is_number(value: object, low: float, high: float) -> bool:
     return is_real(value) and low <= float(value) <= high
+
+
+def preferences_by_row(
+    index: pd.Index[Any], preferences: Preferences | Mapping[Any, Preferences] | None
+) -> dict[int, Preferences]:
+    """Return the preferences of people by their row in a table, given one for all or a mapping from labels."""
+    if preferences is None:
+        return {}
+    if isinstance(preferences, Preferences):
+        return dict.fromkeys(range(len(index)), preferences)
+    check_preferences_by_label(preferences)
+    out = {}
+    for label, given in preferences.items():
+        if label not in index:
+            raise PreferenceError(
+                f"preferences name a person {plain(label)!r} who is not in the table." + nearest(label, index)
+            )
+        out[int(index.get_loc(label))] = given  # type: ignore[arg-type]
+    return out
+
+
+def check_preferences_by_label(preferences: object) -> None:
+    """Raise unless these are preferences by label; whether a table has the labels is not checked."""
+    if not isinstance(preferences, Mapping):
+        raise PreferenceError(
+            "preferences must be a Preferences object, or a mapping from a person's label to one, "
+            f"not {type(preferences).__name__}."
+        )
+    for label, given in preferences.items():
+        if not isinstance(given, Preferences):
+            raise PreferenceError(f"the preferences of {plain(label)!r} must be a Preferences object, not {given!r}.")

@@ -14,7 +14,7 @@ from leastways._messages import plain
 from leastways._random import Keys, stream
 from leastways._validation import is_real
 from leastways.costs.distribution import CostDistribution
-from leastways.costs.kernels import Cache, Draws, Objective, Tables, draw_profiles
+from leastways.costs.kernels import Cache, Draws, Objective, Tables, charged_many, draw_profiles
 from leastways.costs.percentiles import Percentiles
 from leastways.costs.preferences import (
     Preferences,
@@ -81,6 +81,12 @@ class CostSamples:
         fits = np.zeros(len(people), np.bool_)
         permitted_rows(self.space, people, codes, fits)
         return fits
+
+    def reported(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the costs of states (codes [R, F]) to their people [R] under each cost sample, as reported, [R, M]."""
+        costs = np.empty((len(people), self.n_samples))
+        charged_many(self.tables, people, codes, costs)
+        return costs
 
     def part(self, rows: slice | NDArray[np.intp]) -> CostSamples:
         """Return some of the people, with room of their own to work in: the same draws, made again."""

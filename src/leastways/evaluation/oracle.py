@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from leastways._messages import listed, nearest, plain
 from leastways._progress import reporter
 from leastways._validation import check_count, check_number, value_or_none
-from leastways.costs.sampling import StatedCost, stated_costs
+from leastways.costs import StatedCost, stated_costs
 from leastways.errors import DataError, SettingError
 from leastways.evaluation.simulate import SimulatedPeople
 from leastways.models import QueryCounter, as_model, check_labels_seen
-from leastways.plans import Change
-from leastways.plans.wording import changes_of
+from leastways.plans import Change, changes_of
 from leastways.schema import Encoded, Schema, check_columns
-from leastways.search.exact.best_first import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
-from leastways.search.loop import Evaluate
+from leastways.search import Evaluate
+from leastways.search.exact import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
 
 OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
 _MEANINGS: dict[str, str] = {

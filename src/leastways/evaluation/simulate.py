@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from leastways._messages import listed, plain
 from leastways._random import keys_of_labels, stream
 from leastways._validation import check_seed, value_or_none
-from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences
-from leastways.costs.kernels import charged_many
+from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences, preferences_by_row
 from leastways.errors import DataError, SettingError
 from leastways.plans import RecoursePlans
-from leastways.recourse.applicants import by_place
 from leastways.schema import Encoded, Schema, category_codes, check_columns
 
 
@@ -85,16 +83,11 @@ class SimulatedPeople:
         """Return the hidden cost of each row of `plans.options` to its person; infinite if they cannot change so."""
         rows = self.positions(plans.options["person"])
         codes = self.schema.encode_options(plans.options, self.people, rows)
-        out = np.empty((len(rows), 1))
-        known = (codes >= 0).all(axis=1)  # a value outside the grid has no cost
-        charged_many(
-            self.samples.part(slice(None)).tables,  # two threads may evaluate with the same people
-            rows[known].astype(np.int64),
-            codes[known],
-            inner := np.empty((known.sum(), 1)),
-        )
-        out[known], out[~known] = inner, np.inf
-        return out[:, 0]
+        out = np.full(len(rows), np.inf)  # a value outside the grid has no cost
+        known = (codes >= 0).all(axis=1)
+        samples = self.samples.part(slice(None))  # its own working room: two threads may use the same people
+        out[known] = samples.reported(rows[known].astype(np.int64), codes[known])[:, 0]
+        return out
 
     def min_costs(self, plans: RecoursePlans) -> NDArray[np.float64]:
         """Return the cost of each person's cheapest option, infinite without one."""
@@ -170,7 +163,7 @@ def simulate_people(
     frame = check_columns(table, schema.features, schema.target)
     model = CostModel.fit(schema, CostDistribution.of(costs), frame)
     keys = stream(keys_of_labels(encoded.index.tolist(), check_seed(random_state)), "hidden truth")
-    given = by_place(encoded.index, preferences)
+    given = preferences_by_row(encoded.index, preferences)
     for part in {id(part): part for part in given.values()}.values():
         part.check(schema)
     for p, part in given.items():

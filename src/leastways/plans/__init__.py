@@ -3,7 +3,16 @@
 from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan
 from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
 from leastways.plans.serialize import plan_as_dict
-from leastways.plans.wording import CUT_SHORT, MODEL_FAILED, NOT_SEARCHED, OUT_OF_TIME, STATUSES, Change, Status
+from leastways.plans.wording import (
+    CUT_SHORT,
+    MODEL_FAILED,
+    NOT_SEARCHED,
+    OUT_OF_TIME,
+    STATUSES,
+    Change,
+    Status,
+    changes_of,
+)
 
 __all__ = [
     "CERTIFICATE",
@@ -21,6 +30,7 @@ __all__ = [
     "RecoursePlan",
     "RecoursePlans",
     "Status",
+    "changes_of",
     "no_failed_rows",
     "plan_as_dict",
 ]

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import nearest, plain
-from leastways.costs import Preferences
+from leastways.costs import Preferences, preferences_by_row
 from leastways.errors import DataError, PreferenceError
 from leastways.schema import Encoded, Schema, check_columns, describe, problems_of, raise_problems
 
@@ -47,7 +46,7 @@ class People:
             text = describe(problem)
             reasons[int(place)] = f"{reasons[int(place)]}; {text}" if int(place) in reasons else text
         _raise_if_column_is_wrong(frame, problems)
-        told = by_place(frame.index, preferences)
+        told = preferences_by_row(frame.index, preferences)
         if isinstance(preferences, Preferences):
             preferences.check(schema)
         checked = {id(preferences)}
@@ -73,34 +72,3 @@ def _raise_if_column_is_wrong(frame: pd.DataFrame, problems: pd.DataFrame) -> No
         wrong_type = faults["problem"].str.startswith(("is not a number", "is not a known category"))
         if len(frame) > 1 and wrong_type.sum() == len(frame):
             raise_problems(faults)
-
-
-def by_place(
-    index: pd.Index[Any], preferences: Preferences | Mapping[Any, Preferences] | None
-) -> dict[int, Preferences]:
-    """Return what was said by each person's place in the table."""
-    if preferences is None:
-        return {}
-    if isinstance(preferences, Preferences):
-        return dict.fromkeys(range(len(index)), preferences)
-    check_mapping(preferences)
-    out = {}
-    for label, said in preferences.items():
-        if label not in index:
-            raise PreferenceError(
-                f"preferences name a person {plain(label)!r} who is not in the table." + nearest(label, index)
-            )
-        out[int(index.get_loc(label))] = said  # type: ignore[arg-type]
-    return out
-
-
-def check_mapping(preferences: object) -> None:
-    """Raise unless these are preferences by label; whether there are such labels is another question."""
-    if not isinstance(preferences, Mapping):
-        raise PreferenceError(
-            "preferences must be a Preferences object, or a mapping from a person's label to one, "
-            f"not {type(preferences).__name__}."
-        )
-    for label, said in preferences.items():
-        if not isinstance(said, Preferences):
-            raise PreferenceError(f"the preferences of {plain(label)!r} must be a Preferences object, not {said!r}.")

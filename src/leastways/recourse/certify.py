@@ -19,7 +19,6 @@ from leastways._progress import reporter
 from leastways._random import keys_of_rows
 from leastways._validation import check_count, check_seed
 from leastways.costs import CostSamples, Preferences
-from leastways.costs.kernels import charged_many
 from leastways.errors import DataError, ModelError, SettingError
 from leastways.models import QueryCounter, as_model
 from leastways.plans import CERTIFICATE, Certificate, RecoursePlans
@@ -30,7 +29,7 @@ from leastways.recourse.results import Figures
 from leastways.recourse.settings import settings_of
 from leastways.schema import Encoded
 from leastways.search import Questions
-from leastways.search.exact.best_first import PEOPLE_TOGETHER, cheapest_states, searches_of
+from leastways.search.exact import PEOPLE_TOGETHER, cheapest_states, searches_of
 
 if TYPE_CHECKING:
     from leastways.recourse.recourse import Recourse
@@ -142,8 +141,7 @@ def _options(plans: RecoursePlans, group: Encoded) -> Questions:
 
 def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:
     """Return what the cheapest option costs under every cost function, unserved ones at `uncovered_cost`, [P, M]."""
-    costs = np.empty((len(options.people), samples.n_samples))
-    charged_many(samples.tables, options.people, options.codes, costs)
+    costs = samples.reported(options.people, options.codes)
     out = np.full((samples.n_people, samples.n_samples), samples.tables.objective.uncovered_cost)
     np.minimum.at(out, options.people, costs)
     return out

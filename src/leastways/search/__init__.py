@@ -3,7 +3,7 @@
 from leastways.search.cols import COLS, PCOLS
 from leastways.search.guided.searcher import Guided
 from leastways.search.local import LocalSearch, RandomSearch
-from leastways.search.loop import SearchResult, run_search
+from leastways.search.loop import Evaluate, SearchResult, run_search
 from leastways.search.protocol import (
     Account,
     Accounting,
@@ -24,6 +24,7 @@ __all__ = [
     "Accounting",
     "Background",
     "Chosen",
+    "Evaluate",
     "Guided",
     "LocalSearch",
     "Preparing",
