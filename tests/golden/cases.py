@@ -56,7 +56,8 @@ class Case:
     preferences: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by label; "all": for all of them
     features: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rules: Sequence[tuple[Any, ...]] = ()
-    distill: int = 0
+    distill: int = 0  # rows; the fitted surrogate is then replaced by the stored one of this name, see `package`
+    surrogate: str = ""
     certificate_rows: int = 0  # 0: no certificates
     then: Callable[[Run], dict[str, Any]] | None = None
     interpreted: bool = True  # whether its run is short enough, and its libraries' as well, to be made interpreted
@@ -95,7 +96,10 @@ class Run:
         method = self.case.method
         searcher = package.method(*method) if isinstance(method, tuple) else method()
         recourse = package.recourse(self.model, self.schema, searcher, self.settings | changes)
-        return recourse.fit(data.train(), distill=self.case.distill)
+        recourse.fit(data.train(), distill=self.case.distill)
+        if self.case.surrogate:
+            package.put_surrogate(recourse, self.case.surrogate)
+        return recourse
 
 
 def warm_started(run: Run) -> dict[str, Any]:
@@ -299,8 +303,10 @@ MORE = {
     ),
     "warm start": Case(people="a b c", then=warm_started),
     "warm start, rules": Case(people="a own", rules=(LINKED, AT_MOST), then=warm_started),
-    "distilled": Case("formula", distill=120, settings={"budget": 20}),
-    "distilled, tabulated model": Case("logistic", distill=120, settings={"budget": 20, "threshold": 0.75}),
+    "distilled": Case("formula", distill=120, surrogate="formula", settings={"budget": 20}),
+    "distilled, tabulated model": Case(
+        "logistic", distill=120, surrogate="logistic", settings={"budget": 20, "threshold": 0.75}
+    ),
     "evaluated": Case(people="a b c d rich nowhere", then=evaluated),
     "evaluated, cols": Case(method=COLS, people="a own gap", then=evaluated),
     "oracle": Case(people="a c own", then=exact, settings={"n_costs": 4, "budget": 4}),

@@ -6,6 +6,7 @@ The files are what counts: models are trained here and nowhere else, with whatev
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,18 @@ def main() -> None:
     ]
     write("histograms", {"baseline": float(histograms._baseline_prediction[0, 0]), "predictors": nodes})
     boosters(X, y)
+    surrogates()
+
+
+def surrogates() -> None:
+    """Fit and write the surrogates of the cases with one."""
+    from tests.golden.cases import CASES
+    from tests.golden.package import surrogate_record
+
+    cases = [case for case in CASES.values() if case.surrogate]
+    write(
+        "surrogates", {case.surrogate: surrogate_record(replace(case, surrogate="").run().recourse) for case in cases}
+    )
 
 
 def table(rng: np.random.Generator, n: int) -> pd.DataFrame:

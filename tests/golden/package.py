@@ -6,6 +6,7 @@ The keys of the stored files are chosen here: when something public is renamed, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from leastways.datasets.paper import CodedColumn, PaperNetwork, ScaledColumn
 from tests.golden import data, models
 
 Plans = lw.RecoursePlans
+SURROGATE = ("columns", "centre", "scale", "inner", "bias", "outer")
 RULES = {"if then": lw.IfThen, "forbidden": lw.Forbidden, "linked": lw.Linked, "at most": lw.AtMost}
 METHODS = {
     "guided": lw.Guided,
@@ -124,6 +126,27 @@ def preferences_of(said: Any, label: Any) -> lw.Preferences | None:
     if isinstance(said, Mapping):
         return said.get(label)
     return said if isinstance(said, lw.Preferences) else None
+
+
+def put_surrogate(the_recourse: lw.Recourse, name: str) -> None:
+    """Replace a fitted surrogate by a stored one: the optimiser's last digits depend on the processor's libraries."""
+    fitted = the_recourse.distilled_
+    assert fitted is not None
+    stored = models.stored("surrogates")[name]
+    arrays = {part: np.array(stored[part], like.dtype) for part, like in _surrogate(fitted).items()}
+    net = fitted.net._replace(doubt=float(stored["doubt"]), **arrays)
+    the_recourse.distilled_ = replace(fitted, net=net)
+
+
+def surrogate_record(the_recourse: lw.Recourse) -> dict[str, Any]:
+    """Return a fitted surrogate as it is stored."""
+    fitted = the_recourse.distilled_
+    assert fitted is not None
+    return {part: values.tolist() for part, values in _surrogate(fitted).items()} | {"doubt": float(fitted.net.doubt)}
+
+
+def _surrogate(fitted: Any) -> dict[str, Any]:
+    return {part: np.asarray(getattr(fitted.net, part)) for part in SURROGATE}
 
 
 def plans_record(plans: lw.RecoursePlans) -> dict[str, Any]:
