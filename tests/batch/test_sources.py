@@ -128,7 +128,7 @@ def test_large_row_group_is_not_read_at_once(tmp_path: Path) -> None:
     import pyarrow as pa
 
     draw = np.random.default_rng(0)
-    n = 1_200_000
+    n = 500_000
     wide = people().iloc[draw.integers(0, 48, n)].reset_index(drop=True)
     wide["income"] = draw.gamma(3.0, 800.0, n)
     path = write_people(tmp_path / "people.parquet", wide, rows=n)

@@ -352,7 +352,7 @@ class GivenExecutor:
             raise NewWorkerError("the worker is new") from error
         except BrokenExecutor as error:
             raise SettingError(
-                f"the {self.name} that was given broke ({error}); what is done is kept. Start it anew and continue "
+                f"the {self.name} that was given broke ({error}); what is done is kept. Start it again and continue "
                 "with --resume (resume=True)."
             ) from error
 

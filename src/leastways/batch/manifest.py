@@ -269,7 +269,7 @@ class RunFolder:
         return sum(part.totals["statuses"].get(status, 0) for part in self.done.values())
 
     def opened_duplicates(self, groups: int) -> AbstractContextManager[RunFolder]:
-        """Open the folder inside in which one person of each duplicate group is solved, anew or to resume."""
+        """Open the folder inside in which one person of each duplicate group is solved, new or to resume."""
         manifest = {name: self.manifest[name] for name in ("config", "input", "schema")}
         manifest["input"] = {**manifest["input"], "rows": groups}
         return RunFolder.opened(self.path / DUPLICATES, manifest, resume=True)

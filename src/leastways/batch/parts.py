@@ -138,8 +138,8 @@ def unusable_person(schema: Schema, reason: str, frame: pd.DataFrame | None = No
     form = summary_schema(schema)
     columns = [pa.array([known.get(name, np.nan)], form.field(name).type) for name in SUMMARY]
     for feature in schema.features:
-        kind = feature_type(feature)
-        columns.append(pa.nulls(1, kind) if frame is None else _values_as_given(feature, frame[feature.name]))
+        type_ = feature_type(feature)
+        columns.append(pa.nulls(1, type_) if frame is None else _values_as_given(feature, frame[feature.name]))
     return ChunkResult(pa.table(columns, schema=form), options_schema(schema).empty_table(), 0, 0, 0.0, 0.0)
 
 
@@ -147,43 +147,43 @@ def _type_of(pa: Any, name: str) -> Any:
     return pa.int64() if name in _WHOLE else pa.string() if name in _TEXT else pa.float64()
 
 
-def _plain_array(column: pd.Series[Any], kind: Any) -> Any:
+def _plain_array(column: pd.Series[Any], type_: Any) -> Any:
     pa = arrow()
-    if pa.types.is_string(kind):
-        return pa.array(column.tolist(), kind)
-    return pa.array(column.to_numpy(), kind)  # NaN stays NaN
+    if pa.types.is_string(type_):
+        return pa.array(column.tolist(), type_)
+    return pa.array(column.to_numpy(), type_)  # NaN stays NaN
 
 
 def _values_as_given(feature: Feature, column: pd.Series[Any]) -> Any:
     """Return a feature's values, null where one is missing or does not fit the column's type."""
     pa = arrow()
-    kind = feature_type(feature)
+    type_ = feature_type(feature)
     if not feature.numeric:
-        return _categories(feature, category_codes(feature, column), kind)
+        return _categories(feature, category_codes(feature, column), type_)
     x = np.full(len(column), np.nan)
     usable = ~(column.isna().to_numpy() | not_numbers(column))
     x[usable] = column.to_numpy(dtype=object)[usable].astype(np.float64)
     kept = ~np.isnan(x)
-    if pa.types.is_integer(kind):
-        ends = np.iinfo(kind.to_pandas_dtype())
+    if pa.types.is_integer(type_):
+        ends = np.iinfo(type_.to_pandas_dtype())
         kept &= (x == np.round(x)) & (x >= ends.min) & (x < float(ends.max))
     if kept.all():
-        return pa.array(x).cast(kind, safe=False)
-    return pa.array(np.where(kept, x, 0.0), mask=~kept).cast(kind, safe=False)
+        return pa.array(x).cast(type_, safe=False)
+    return pa.array(np.where(kept, x, 0.0), mask=~kept).cast(type_, safe=False)
 
 
 def _option_column(feature: Feature, column: pd.Series[Any]) -> Any:
     pa = arrow()
-    kind = feature_type(feature)
+    type_ = feature_type(feature)
     if not feature.numeric or feature.missing:
         return _values_as_given(feature, column)
-    return pa.array(column.to_numpy(dtype=np.float64)).cast(kind, safe=False)
+    return pa.array(column.to_numpy(dtype=np.float64)).cast(type_, safe=False)
 
 
-def _categories(feature: Feature, codes: NDArray[np.int32], kind: Any) -> Any:
+def _categories(feature: Feature, codes: NDArray[np.int32], type_: Any) -> Any:
     pa = arrow()
-    values = [str(v) if pa.types.is_string(kind) else v for v in feature.values]
-    return pa.array(values, kind).take(pa.array(codes, mask=codes < 0))
+    values = [str(v) if pa.types.is_string(type_) else v for v in feature.values]
+    return pa.array(values, type_).take(pa.array(codes, mask=codes < 0))
 
 
 @dataclass
