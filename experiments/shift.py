@@ -35,7 +35,7 @@ def shifted_rows(
     vectors = subsets(where.schema, seed)
     each = max(1, min(len(vectors), 4 * len(vectors) // max(len(people), 1)))
     names = np.array(where.schema.names)
-    sampled = rec.sampled_editable(people)
+    sampled = rec.belief(people).editable
     parts = []
     for k in range(each):
         mine = (np.arange(len(people)) * each + k) % len(vectors)

@@ -131,7 +131,7 @@ class _Walk:
         if not t.space.allowed[self.p, t.space.offsets[:-1] + codes].all():
             return np.full(self.n_samples, _INFINITE)
         out: NDArray[np.float64] = self.problem.costs(self.p, codes)
-        out[out >= self.problem.unserved] = _INFINITE
+        out[out >= self.problem.uncovered] = _INFINITE
         return out
 
 

@@ -11,7 +11,6 @@ import pytest
 import leastways as lw
 from leastways.batch import read_plans
 from leastways.errors import DataError, SettingError
-from leastways.recourse.settings import settings_of
 from leastways.report import Totals
 from tests.recourse.bank import TRAIN, chance
 from tests.support.applicant_files import (
@@ -120,7 +119,7 @@ def test_run_with_an_own_searcher_is_resumed(source: Path, tmp_path: Path) -> No
     run(fitted(method=OwnSearcher()), source, out, resume=True)
     assert checksums(out) == checksums(tmp_path / "whole")
     texts = [
-        settings_of(fitted(method=OwnSearcher(inner=inner)))["method"]
+        fitted(method=OwnSearcher(inner=inner)).recorded_settings()["method"]
         for inner in (OwnSearcher(), OwnSearcher(), OwnSearcher(5), chance)
     ]
     assert texts[0] == texts[1]

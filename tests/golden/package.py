@@ -295,5 +295,5 @@ def stated_oracle_record(model: Any, person: pd.DataFrame, the_schema: lw.Schema
 
 def editable_record(recourse: lw.Recourse, people: pd.DataFrame, said: Any) -> list[Any]:
     """Return which features each cost sample can change, as a text of 0 and 1 for each sample."""
-    samples = recourse.sampled_editable(people, said)
+    samples = recourse.belief(people, said).editable
     return [["".join("01"[int(flag)] for flag in row) for row in person] for person in samples]

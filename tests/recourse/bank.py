@@ -98,7 +98,7 @@ def broken(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> lis
         if wrong:
             out.append(f"{feature.name} moved {by} though {feature.direction}")
         if by != 0 and after[feature.name] in feature.excluded:
-            out.append(f"{feature.name} came to {after[feature.name]}, to which nobody is led")
+            out.append(f"{feature.name} came to {after[feature.name]}, which is excluded")
     for rule in schema.rules:
         if isinstance(rule, AtMost):
             fine = sum(by != 0 for by in moved.values()) <= rule.changes
@@ -107,6 +107,7 @@ def broken(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> lis
         elif isinstance(rule, IfThen):
             fine = not _holds(schema, after, rule.when) or _holds(schema, after, rule.then)
         else:
+            assert isinstance(rule, Linked)
             times = moved[rule.feature] / rule.by
             fine = times <= 0 or moved[rule.requires] / rule.at_least >= times - 1e-6
         if not fine:

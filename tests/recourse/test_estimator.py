@@ -67,7 +67,7 @@ def test_costs_changed_after_fit_ask_for_another_fit() -> None:
     rec = recourse()
     plans = rec.recommend(refused(2))
     rec.set_params(costs="linear")
-    for call in (rec.recommend, rec.sampled_editable):
+    for call in (rec.recommend, rec.belief):
         with pytest.raises(SettingError, match="costs was changed after fit; call fit again"):
             call(refused(2))
     with pytest.raises(SettingError, match="costs was changed after fit; call fit again"):
@@ -80,7 +80,7 @@ def test_what_people_put_a_price_on_is_open_in_every_sample() -> None:
     told = Preferences(costs={"income": {2000.0: 0.2, 6000.0: 0.4}})
     schema = SCHEMA.update(income={"grid": [500, 2000, 6000, 9000]})
     rec = recourse(schema=schema)
-    drawn, stated = rec.sampled_editable(refused(3)), rec.sampled_editable(refused(3), told)
+    drawn, stated = rec.belief(refused(3)).editable, rec.belief(refused(3), told).editable
     place = schema.position("income")
     assert not drawn[:, :, place].all()
     assert stated[:, :, place].all()

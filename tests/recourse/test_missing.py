@@ -84,7 +84,7 @@ def test_a_model_that_cannot_take_a_gap_fails_on_that_person_alone() -> None:
 
 
 def test_nobody_s_costs_count_on_changing_what_is_not_known() -> None:
-    editable = recourse(pipeline()).sampled_editable(PEOPLE)
+    editable = recourse(pipeline()).belief(PEOPLE).editable
     gone: Any = PEOPLE.isna().to_numpy()
     assert gone[:, 1:].any(axis=1).sum() > 10
     ever: Any = editable.any(axis=1)

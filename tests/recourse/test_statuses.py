@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from leastways import Preferences, Recourse, RecoursePlans, Schema
 from leastways.errors import DataError, ModelError, PreferenceError, SettingError
-from leastways.recourse.settings import chunk_size
 from leastways.schema import Linked
 from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
 
@@ -341,8 +340,8 @@ def test_categories_of_many_values_make_chunks_smaller() -> None:
     """What a person's regression takes grows with the square of them."""
     frame = pd.DataFrame({name: [f"v{i % 200}" for i in range(800)] for name in "abcd"})
     few = frame.apply(lambda column: column.where(column.isin(["v0", "v1"]), "v2"))
-    sizes = [chunk_size(Recourse(chance, Schema.infer(f), budget=20, n_costs=50).fit(f)) for f in (few, frame)]
+    sizes = [Recourse(chance, Schema.infer(f), budget=20, n_costs=50).fit(f).people_together() for f in (few, frame)]
     assert sizes[1] * 8 * 800**2 < 110 * 2**20
     assert sizes[0] > 10 * sizes[1]
     fixed = Schema.infer(frame).update({name: {"direction": "fixed"} for name in "abc"})  # nothing is learned of them
-    assert chunk_size(Recourse(chance, fixed, budget=20, n_costs=50).fit(frame)) > 8 * sizes[1]
+    assert Recourse(chance, fixed, budget=20, n_costs=50).fit(frame).people_together() > 8 * sizes[1]

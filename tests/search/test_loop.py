@@ -269,7 +269,7 @@ def test_a_problem_says_what_a_state_costs_without_the_model() -> None:
         assert (problem.costs(p, t.space.start[p]) == 0.0).all()
         other = t.space.start[p].copy()
         other[sex] = 1 - other[sex]
-        assert (problem.costs(p, other) == problem.unserved).all()
+        assert (problem.costs(p, other) == problem.uncovered).all()
         for f in range(len(t.space.start[p])):
             codes = t.space.start[p].copy()
             codes[f] = next(
@@ -279,5 +279,5 @@ def test_a_problem_says_what_a_state_costs_without_the_model() -> None:
             if codes[f] != t.space.start[p, f]:
                 counted = problem.costs(p, codes)
                 editable = ~np.isnan(t.draws.scores[p, f])
-                assert (counted[editable] < problem.unserved).all()
-                assert (counted[~editable] == problem.unserved).all()
+                assert (counted[editable] < problem.uncovered).all()
+                assert (counted[~editable] == problem.uncovered).all()

@@ -136,15 +136,15 @@ def test_a_fit_that_failed_leaves_no_other_method_in_use(world: World) -> None:
 def test_which_features_the_sampled_functions_can_change(world: World) -> None:
     people = refused(world)
     rec = recourse(world, "random", budget=40).fit(world.frame)
-    drawn = rec.sampled_editable(people)
+    drawn = rec.belief(people).editable
     assert drawn.shape == (len(people), 20, len(world.schema.features))
     assert drawn.any(axis=2).all()
     fixed = [feature.direction == "fixed" for feature in world.schema.features]
     assert not drawn[:, :, fixed].any()
-    told = rec.sampled_editable(people, lw.Preferences(editable=["income"]))
+    told = rec.belief(people, lw.Preferences(editable=["income"])).editable
     assert (told == (np.array(world.schema.names) == "income")).all()
     with pytest.raises(lw.DataError, match="row 'x' cannot be used"):
-        rec.sampled_editable(people.head(1).assign(job="?").set_axis(["x"], axis=0))
+        rec.belief(people.head(1).assign(job="?").set_axis(["x"], axis=0))
 
 
 def test_rows_outside_the_schema_are_left_out_of_the_background(world: World) -> None:

@@ -29,7 +29,7 @@ from leastways.costs import Preferences
 from leastways.errors import DataError, SettingError
 from leastways.io import check_folder, json_of, read_json
 from leastways.models import QueryCounter, as_model
-from leastways.recourse import Recourse, settings_of
+from leastways.recourse import Recourse
 
 MANIFEST, JOURNAL, LOG, LOCK = "manifest.json", "journal.jsonl", "log.jsonl", "lock"
 TABLES = ("people", "options")
@@ -161,7 +161,7 @@ def config_of(
     dedup: bool,
 ) -> dict[str, Any]:
     """Return all that the results depend on beside the people, as plain values for JSON."""
-    settings = settings_of(recourse)
+    settings = recourse.recorded_settings()
     return {
         "settings": {name: settings[name] for name in sorted(settings)},
         "schema": value_print(recourse.schema.to_yaml()),

@@ -20,7 +20,6 @@ from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from leastways._progress import PeopleCounter, Progress
 from leastways._validation import check_count, check_number
@@ -42,7 +41,7 @@ from leastways.batch.sources import PASSED_OVER, People, Source, arrow, survey
 from leastways.costs import Preferences, check_preferences_by_label
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.io import check_folder
-from leastways.recourse import Recourse, check_settings, chunk_size
+from leastways.recourse import Recourse
 from leastways.report import Totals
 from leastways.schema import Schema
 
@@ -166,7 +165,7 @@ def recommend_files(
     config = config_of(recourse, preferences, model_file, people_per_part, dedup)
     manifest = {"config": config, "input": source.manifest(), "schema": recourse.schema.to_yaml()}
     settings = _RunSettings(
-        recourse.schema, chunk_size(recourse), preferences, people_per_part, dedup, time_limit, give_up_after
+        recourse.schema, recourse.people_together(), preferences, people_per_part, dedup, time_limit, give_up_after
     )
     with RunFolder.opened(Path(out), manifest, resume) as folder:
         seconds, before = 0.0, folder.people
@@ -310,8 +309,7 @@ def _check(
     people_per_part: int,
     give_up_after: int,
 ) -> None:
-    check_is_fitted(recourse, "cost_model_")
-    check_settings(recourse)
+    recourse.check()
     check_names(recourse.schema)
     if recourse.time_limit is not None:
         raise SettingError(

@@ -444,7 +444,6 @@ class BatchOptions:
         """Find options for all people, and show a summary."""
         from leastways._fingerprint import file_print
         from leastways.batch import recommend_files
-        from leastways.recourse import settings_of
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
         with _terminated_as_interrupted(), stdout_aside(), people_bar("finding options") as progress:
@@ -476,7 +475,7 @@ class BatchOptions:
             self._show(result)  # before the audit, which may fail
         report = self._audit(result, recourse.random_state) if self.audit_by else None
         if as_json:
-            self._show_json(result, settings_of(recourse), report)
+            self._show_json(result, recourse.recorded_settings(), report)
         elif report is not None:
             say(f"Written to {report}")
         self._note_failures(result)

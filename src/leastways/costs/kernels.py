@@ -91,8 +91,6 @@ def draw_profiles(
     given_alpha: NDArray[np.float64],  # [P], NaN: draw
     scores: NDArray[np.float64],  # [P, F, M] written; NaN where not editable
     alpha: NDArray[np.float64],  # [P, M] written
-    editors: NDArray[np.int32],  # [P, F, M] written
-    n_editors: NDArray[np.int64],  # [P, F] written, zeros before
 ) -> None:
     """Draw each sample's editable features, preference scores and mixing weight (steps 1 to 3)."""
     P, F, M = scores.shape
@@ -133,10 +131,26 @@ def draw_profiles(
             for i in range(k):
                 f = order[i]
                 scores[p, f, m] = given_scores[p, f] if has_scores[p] else scores[p, f, m] / total
-                editors[p, f, n_editors[p, f]] = m
-                n_editors[p, f] += 1
             if k == 1 and not has_scores[p]:
                 scores[p, order[0], m] = 1.0
+
+
+@lean
+def list_editors(
+    scores: NDArray[np.float64],  # [P, F, M]; NaN where not editable
+    editors: NDArray[np.int32],  # [P, F, M] written
+    n_editors: NDArray[np.int64],  # [P, F] written
+) -> None:
+    """List the samples in which each feature is editable."""
+    P, F, M = scores.shape
+    for p in range(P):
+        for f in range(F):
+            n = 0
+            for m in range(M):
+                if not np.isnan(scores[p, f, m]):
+                    editors[p, f, n] = m
+                    n += 1
+            n_editors[p, f] = n
 
 
 @lean

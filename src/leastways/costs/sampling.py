@@ -1,4 +1,4 @@
-"""From people and what they told us to sampled cost functions, ready for the kernels."""
+"""Cost samples: from beliefs about people to the tables that searches use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from leastways._messages import plain
 from leastways._random import Keys, stream
 from leastways._validation import is_real
+from leastways.costs.belief import Belief
 from leastways.costs.distribution import CostDistribution
-from leastways.costs.kernels import Cache, Draws, Objective, Tables, charged_many, draw_profiles
+from leastways.costs.kernels import Cache, Draws, Objective, Tables, charged_many, draw_profiles, list_editors
 from leastways.costs.percentiles import Percentiles
 from leastways.costs.preferences import (
     Preferences,
@@ -58,7 +59,7 @@ class CostSamples:
     """M cost functions for each of some people, and the rules those people are under."""
 
     tables: Tables
-    offered: NDArray[np.bool_]  # [P, V] values that people may be led to, whether or not this one may
+    offered: NDArray[np.bool_]  # [P, V] values that are not excluded, permitted to this person or not
 
     @property
     def n_people(self) -> int:
@@ -77,7 +78,7 @@ class CostSamples:
         return int(self.tables.draws.alpha.shape[1])
 
     def permits(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say which states (codes [R, F], each in the grid of its person [R]) the person may be led to, [R]."""
+        """Say which states (codes [R, F], each in the grid of its person [R]) are permitted, [R]."""
         fits = np.zeros(len(people), np.bool_)
         permitted_rows(self.space, people, codes, fits)
         return fits
@@ -123,6 +124,81 @@ class CostModel:
         """Return room for the cost tables of some people: all their rows, or as many as memory is set aside for."""
         return _room(n_people * int(self.schema.offsets[-1]), len(self.schema.features), n_samples)
 
+    def draw(
+        self,
+        people: Encoded,
+        keys: Keys,
+        n_samples: int,
+        preferences: Sequence[Preferences | None],
+    ) -> Belief:
+        """Draw `n_samples` preferences for each person, as far as they did not state them; equal weights."""
+        P, F = people.codes.shape
+        stated = preference_tables(self.schema, levels_of(self.schema.features, people), people.codes, preferences)
+        changeable = self._changeable(people, stated)
+        alpha = stated.alpha
+        if self.distribution.alpha is not None:
+            alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
+        streams = stream(keys, "cost")
+        scores, alphas = np.empty((P, F, n_samples)), np.empty((P, n_samples))
+        draw_profiles(
+            streams,
+            changeable,
+            stated.editable & changeable,
+            stated.has_editable,
+            stated.scores,
+            stated.has_scores,
+            alpha,
+            scores,
+            alphas,
+        )
+        weights = np.full((P, n_samples), 1.0 / n_samples)
+        return Belief(people.index, self.schema.names, streams, scores, alphas, weights, tuple(preferences))
+
+    def tables(
+        self,
+        people: Encoded,
+        belief: Belief,  # about these people, in this order
+        uncovered_cost: float = 1.5,
+        satisfied_below: float | None = None,
+        cells: NDArray[np.float64] | None = None,
+    ) -> CostSamples:
+        """Lay out the cost samples that a belief stands for; cells of the table are made when first used.
+
+        With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties.
+        `cells` is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
+        """
+        schema, M = self.schema, belief.n_samples
+        (P, F), V = people.codes.shape, int(schema.offsets[-1])
+        known = levels_of(schema.features, people)
+        levels = finite(schema.features, known)
+        stated = preference_tables(schema, known, people.codes, belief.preferences)
+        changeable = self._changeable(people, stated)
+        open_to = np.where(stated.has_editable[:, None], stated.editable, changeable) & changeable
+        editors, n_editors = np.empty((P, F, M), np.int32), np.zeros((P, F), np.int64)
+        list_editors(belief.scores, editors, n_editors)
+        percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
+        draws = Draws(
+            keys=belief.keys,
+            slots=schema.draws,
+            percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
+            given=stated.given,
+            scores=belief.scores,
+            alpha=belief.alpha,
+            editors=editors,
+            n_editors=n_editors,
+            noise_std=float(self.distribution.noise_std),
+        )
+        objective = Objective(
+            weights=belief.weights,
+            uncovered_cost=float(uncovered_cost),
+            slope=1.0 if satisfied_below is None else _TIE_BREAK,
+            step=0.0 if satisfied_below is None else 1.0,
+            step_at=np.inf if satisfied_below is None else float(satisfied_below),
+        )
+        cache = _empty_cache(P, V, M, self.room_for_cells(P, M) if cells is None else cells)
+        space = space_of(schema, people, open_to, stated.accepted, stated.given)
+        return CostSamples(Tables(space, draws, objective, cache), offered_values(schema, people))
+
     def sample(
         self,
         people: Encoded,
@@ -133,61 +209,14 @@ class CostModel:
         satisfied_below: float | None = None,
         cells: NDArray[np.float64] | None = None,
     ) -> CostSamples:
-        """Draw `n_samples` cost functions for each person; cells of the table are made when first touched.
+        """Draw preferences and lay out their cost samples: `draw`, then `tables`."""
+        belief = self.draw(people, keys, n_samples, preferences)
+        return self.tables(people, belief, uncovered_cost, satisfied_below, cells)
 
-        With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties.
-        `cells` is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
-        """
-        schema, P = self.schema, len(people)
-        V, F = int(schema.offsets[-1]), len(schema.features)
-        known = levels_of(schema.features, people)
-        levels = finite(schema.features, known)
-        told = preference_tables(schema, known, people.codes, preferences)
-        changeable = np.array([f.direction != "fixed" for f in schema.features]) & ~people.missing & ~told.locked
-        percentiles = [self.percentiles.of(f, levels[f]) for f in range(F)]
-        open_to = np.where(told.has_editable[:, None], told.editable, changeable) & changeable
-        space = space_of(schema, people, open_to, told.accepted, told.given)
-        draws = Draws(
-            slots=schema.draws,
-            percentile=np.ascontiguousarray(np.concatenate(percentiles, axis=1)),
-            given=told.given,
-            noise_std=float(self.distribution.noise_std),
-            **self._profiles(told, changeable, stream(keys, "cost"), n_samples),
-        )
-        objective = Objective(
-            weights=np.full((P, n_samples), 1.0 / n_samples),
-            uncovered_cost=float(uncovered_cost),
-            slope=1.0 if satisfied_below is None else _TIE_BREAK,
-            step=0.0 if satisfied_below is None else 1.0,
-            step_at=np.inf if satisfied_below is None else float(satisfied_below),
-        )
-        cache = _empty_cache(P, V, n_samples, self.room_for_cells(P, n_samples) if cells is None else cells)
-        return CostSamples(Tables(space, draws, objective, cache), offered_values(schema, people))
-
-    def _profiles(
-        self, told: PreferenceTables, changeable: NDArray[np.bool_], keys: Keys, n_samples: int
-    ) -> dict[str, NDArray[Any]]:
-        """Draw what people would change and how gladly, as far as they did not say; returns parts of the tables."""
-        P, F = changeable.shape
-        alpha = told.alpha
-        if self.distribution.alpha is not None:
-            alpha = np.where(np.isnan(alpha), self.distribution.alpha, alpha)
-        scores, alphas = np.empty((P, F, n_samples)), np.empty((P, n_samples))
-        editors, n_editors = np.empty((P, F, n_samples), np.int32), np.zeros((P, F), np.int64)
-        draw_profiles(
-            keys,
-            changeable,
-            told.editable & changeable,
-            told.has_editable,
-            told.scores,
-            told.has_scores,
-            alpha,
-            scores,
-            alphas,
-            editors,
-            n_editors,
-        )
-        return {"scores": scores, "alpha": alphas, "editors": editors, "n_editors": n_editors, "keys": keys}
+    def _changeable(self, people: Encoded, stated: PreferenceTables) -> NDArray[np.bool_]:
+        """Mark the features that each person may change, [P, F]: not fixed, not missing, not locked."""
+        movable = np.array([feature.direction != "fixed" for feature in self.schema.features])
+        return np.asarray(movable & ~people.missing & ~stated.locked)
 
 
 StatedCost = Mapping[str, Any] | Callable[[str, Any, Any], float]

@@ -1,4 +1,4 @@
-"""Sorting out what came in: which rows can be solved, what each person told us, and why a row cannot be used."""
+"""The applicants of one call: which rows can be used, each person's preferences, and why a row cannot be used."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from leastways.schema import Encoded, Schema, check_columns, describe, problems_
 
 
 @dataclass(frozen=True)
-class People:
-    """The rows as given, which of them can be solved, and why the others cannot."""
+class Applicants:
+    """The rows as given, which of them can be used, and why the others cannot."""
 
     frame: pd.DataFrame
-    reasons: dict[int, str]  # place in the frame -> why the row cannot be used
-    usable: NDArray[np.intp]  # places in the frame
+    reasons: dict[int, str]  # position in the frame -> why the row cannot be used
+    usable: NDArray[np.intp]  # positions in the frame
     encoded: Encoded  # the usable rows
     preferences: list[Preferences | None]  # of the usable rows
 
     @classmethod
     def check(
         cls, schema: Schema, people: pd.DataFrame, preferences: Preferences | Mapping[Any, Preferences] | None
-    ) -> People:
-        """Sort out rows and preferences; only a fault of the whole table or of a shared preference raises."""
+    ) -> Applicants:
+        """Check rows and preferences; only a fault of the whole table or of shared preferences raises."""
         frame = check_columns(people, schema.features, schema.target)
         if frame.index.nlevels > 1:
             raise DataError(
@@ -46,22 +46,22 @@ class People:
             text = describe(problem)
             reasons[int(place)] = f"{reasons[int(place)]}; {text}" if int(place) in reasons else text
         _raise_if_column_is_wrong(frame, problems)
-        told = preferences_by_row(frame.index, preferences)
+        stated = preferences_by_row(frame.index, preferences)
         if isinstance(preferences, Preferences):
             preferences.check(schema)
         checked = {id(preferences)}
-        for place, said in told.items():
+        for place, own in stated.items():
             try:
-                if id(said) not in checked:
-                    said.check(schema)
-                checked.add(id(said))
+                if id(own) not in checked:
+                    own.check(schema)
+                checked.add(id(own))
                 if place not in reasons:
-                    said.check_person(schema, {name: frame[name].iloc[place] for name in said.costs})
+                    own.check_person(schema, {name: frame[name].iloc[place] for name in own.costs})
             except PreferenceError as error:
                 reasons[place] = "; ".join(filter(None, [reasons.get(place), f"preferences: {error}"]))
         usable = np.setdiff1d(np.arange(len(frame)), list(reasons))
         encoded = schema.encode_checked(frame.iloc[usable] if reasons else frame)
-        return cls(frame, reasons, usable, encoded, [told.get(int(i)) for i in usable])
+        return cls(frame, reasons, usable, encoded, [stated.get(int(i)) for i in usable])
 
 
 def _raise_if_column_is_wrong(frame: pd.DataFrame, problems: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""How a search gets its answers: from a table of the model's encoder where that is the same, else from frames."""
+"""How states are evaluated: from a table of the model's encoder where that gives the same, else from frames."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ Answers = tuple[NDArray[np.float64], dict[int, ModelError]]
 
 
 @dataclass
-class Judging:
-    """Asks the model about people and their options by the fastest way that is sure to be right."""
+class Evaluator:
+    """Evaluates people and their options by the fastest way that is known to be right."""
 
     schema: Schema
     meter: QueryCounter
     fast_path: FastPath
-    plain_people: int = field(init=False, default=0)  # whom the table does not hold for
+    plain_people: int = field(init=False, default=0)  # people for whom the table does not hold
     trouble: str = field(init=False, default="")  # why
 
     @classmethod
-    def start(cls, schema: Schema, meter: QueryCounter, kept: FastPath | None) -> Judging:
+    def start(cls, schema: Schema, meter: QueryCounter, kept: FastPath | None) -> Evaluator:
         """Use the encoder table of an earlier call if it is still valid, else look for one."""
         return cls(schema, meter, FastPath.find(meter.model, schema, kept))
 
-    def of(self, people: Encoded) -> JudgedPeople:
-        """Get ready to judge a chunk of people."""
+    def of(self, people: Encoded) -> PeopleEvaluator:
+        """Return the evaluator of a chunk of people."""
         table, found = self.fast_path.model, self.fast_path.people(people)
         if table is not None and found is not None and not found.held.all() and table.is_stale():
             self.fast_path = FastPath.find(self.meter.model, self.schema)
             found = self.fast_path.people(people)
         if found is not None:
             self._note_plain(int((~found.held).sum()), found.reason)
-        return JudgedPeople(self.schema, self.meter, people, found)
+        return PeopleEvaluator(self.schema, self.meter, people, found)
 
-    def note_misjudged(self, people: int) -> None:
+    def note_wrongly_tabulated(self, people: int) -> None:
         """Note for how many people the table was wrong about an option."""
         self._note_plain(people, "the encoder does not treat each column by itself in some people's options")
 
@@ -62,7 +62,7 @@ class Judging:
 
 
 @dataclass(frozen=True)
-class JudgedPeople:
+class PeopleEvaluator:
     """A chunk of people, and their table if there is one."""
 
     schema: Schema
@@ -70,21 +70,21 @@ class JudgedPeople:
     people: Encoded
     table: FastPeople | None
 
-    def take(self, rows: NDArray[np.intp]) -> JudgedPeople:
+    def take(self, rows: NDArray[np.intp]) -> PeopleEvaluator:
         """Return some of the people."""
         table = None if self.table is None else self.table.take(rows)
-        return JudgedPeople(self.schema, self.meter, self.people.take(rows), table)
+        return PeopleEvaluator(self.schema, self.meter, self.people.take(rows), table)
 
-    def plain(self) -> JudgedPeople:
+    def plain(self) -> PeopleEvaluator:
         """Return the same people without their table."""
         return replace(self, table=None)
 
     @property
     def by_table(self) -> NDArray[np.bool_]:
-        """For whom the table is asked, [P]; for the others the model is."""
+        """Whose states the table evaluates, [P]; those of the others the model does."""
         return np.zeros(len(self.people), np.bool_) if self.table is None else self.table.held
 
-    def misjudged(self, result: SearchResult) -> NDArray[np.intp]:
+    def wrongly_tabulated(self, result: SearchResult) -> NDArray[np.intp]:
         """Return the people for whose options, or nearest miss, the encoder gives other numbers than the table has."""
         if self.table is None:
             return np.empty(0, np.intp)
@@ -98,22 +98,26 @@ class JudgedPeople:
             return np.empty(0, np.intp)
         return np.unique(who[self.table.differs(codes, who, self.schema.decode(codes, self.people, who))])
 
-    def now(self) -> Answers:
-        """Judge the people as they are."""
-        everyone = np.arange(len(self.people))
-        return self._judge(
-            Questions(everyone, self.people.codes), lambda rows: self.schema.decode(self.people.take(rows)), named=True
+    def present(self) -> Answers:
+        """Evaluate the present states."""
+        all_people = np.arange(len(self.people))
+        return self._evaluate(
+            Questions(all_people, self.people.codes),
+            lambda rows: self.schema.decode(self.people.take(rows)),
+            named=True,
         )
 
     def __call__(self, questions: Questions) -> Answers:
-        """Judge states: P(target) of each row, and the people on whose rows the model failed."""
+        """Evaluate states: return P(target) of each row, and the people on whose rows the model failed."""
         who, codes = questions
-        return self._judge(questions, lambda rows: self.schema.decode(codes[rows], self.people, who[rows]), named=False)
+        return self._evaluate(
+            questions, lambda rows: self.schema.decode(codes[rows], self.people, who[rows]), named=False
+        )
 
-    def _judge(
+    def _evaluate(
         self, questions: Questions, frame_of: Callable[[NDArray[np.intp]], pd.DataFrame], named: bool
     ) -> Answers:
-        """Judge by table whom it holds for, and by frames all others, or all where the table gives no answer."""
+        """Evaluate by the table where it holds, and by frames elsewhere, or everywhere if the table gives no answer."""
         who, codes = questions
         fast = self.by_table[who]
         values, failures = np.empty(len(who)), dict[int, ModelError]()

@@ -1,4 +1,4 @@
-"""What a search is given before it begins: a surrogate learned from training rows, the options of an earlier plan."""
+"""What a search starts from: prepared methods, a surrogate learned from training rows, options of earlier plans."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, LeastwaysError, SettingError
 from leastways.models import Model, comparable, cutoff_warning, disagreement
 from leastways.plans import RecoursePlans
-from leastways.recourse.applicants import People
-from leastways.recourse.evaluator import Judging
+from leastways.recourse.applicants import Applicants
+from leastways.recourse.evaluator import Evaluator
 from leastways.schema import Encoded, Feature, Schema, category_codes
 from leastways.search import Background, Guided, Preparing, Questions, Searcher
 from leastways.search.guided.distillation import Distilled, distill
@@ -29,28 +29,28 @@ _COMPARED = 256  # training rows on which `predict` is compared with the probabi
 
 def learn_once(
     cost_model: CostModel,
-    judging: Judging,
+    evaluator: Evaluator,
     searcher: Searcher | Preparing,
     frame: pd.DataFrame,
     queries: int,
     threshold: float,
     seed: int,
 ) -> Distilled:
-    """Ask the model about training rows and moves around them, and fit the surrogate that all people share."""
+    """Fit the surrogate that all people share to the model's answers about training rows and moves around them."""
     check_guided(searcher, "distill")
     if queries < 100:
         raise SettingError(
             f"distill={queries} is too few queries to learn a model from; give 100 or more, or 0 for none."
         )
-    crowd = People.check(cost_model.schema, _drawn_by_content(cost_model.schema, frame, seed, _ROWS), None)
-    if not len(crowd.encoded):
+    applicants = Applicants.check(cost_model.schema, _drawn_by_content(cost_model.schema, frame, seed, _ROWS), None)
+    if not len(applicants.encoded):
         raise DataError("distill: no row of the table is within the schema, so there is nothing to learn from.")
-    keys = keys_of_rows(crowd.encoded.content(), seed)
-    samples = cost_model.sample(crowd.encoded, keys, 1, [None] * len(crowd.encoded))
-    judge = judging.of(crowd.encoded)
+    keys = keys_of_rows(applicants.encoded.content(), seed)
+    samples = cost_model.sample(applicants.encoded, keys, 1, [None] * len(applicants.encoded))
+    evaluate = evaluator.of(applicants.encoded)
 
     def ask(questions: Questions) -> NDArray[np.float64]:
-        values, failures = judge(questions)
+        values, failures = evaluate(questions)
         for error in failures.values():
             raise error
         return values
@@ -59,13 +59,13 @@ def learn_once(
 
 
 def _drawn_by_content(schema: Schema, frame: pd.DataFrame, seed: int, n: int) -> pd.DataFrame:
-    """Return at most so many rows, drawn by the values in them: order and dtypes of a table are often an accident."""
+    """Sample rows by their hash, so that the result does not depend on row order or dtypes."""
     contents = _contents(schema, frame)
     return frame.iloc[np.argsort(stream(contents, f"distill {seed}"), kind="stable")[:n]]
 
 
-def training_print(schema: Schema, frame: pd.DataFrame, in_order: bool) -> str:
-    """Return what a training table is known by: its rows, by value; their order only for methods that may see it."""
+def training_fingerprint(schema: Schema, frame: pd.DataFrame, in_order: bool) -> str:
+    """Return the fingerprint of a training table: its rows by value, ordered only for methods that see order."""
     contents = _contents(schema, frame)
     return hashlib.sha256((contents if in_order else np.sort(contents)).tobytes()).hexdigest()
 
@@ -77,7 +77,7 @@ def _contents(schema: Schema, frame: pd.DataFrame) -> NDArray[np.uint64]:
 
 
 def _values(feature: Feature, column: pd.Series[Any]) -> NDArray[Any]:
-    """Return a column as numbers that are the same for the same values; what cannot be used may be any."""
+    """Return a column as numbers that are equal for equal values, whatever its dtype."""
     if not feature.numeric:
         return category_codes(feature, column)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
@@ -104,8 +104,8 @@ class Prepared:
 
 
 def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float, seed: int) -> Background:
-    """Return what a method that has to be prepared may look at."""
-    rows = People.check(schema, frame, None).encoded
+    """Return what a method may learn from before a search."""
+    rows = Applicants.check(schema, frame, None).encoded
     rows = rows.take(np.flatnonzero(~rows.missing.any(axis=1)))
     if not len(rows):
         raise DataError(
@@ -114,13 +114,13 @@ def background_of(schema: Schema, frame: pd.DataFrame, model: Model, threshold: 
     return Background(schema, rows, model, threshold, seed)
 
 
-def tell_of_predict(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float) -> None:
-    """Warn where the model's own `predict` says something else than its probability, on rows from all of the table."""
+def warn_of_predict(schema: Schema, frame: pd.DataFrame, model: Model, threshold: float) -> None:
+    """Warn where the model's `predict` disagrees with its probability, on rows from all of the table."""
     text = cutoff_warning(model, threshold)
     if not text and comparable(model, threshold):
         places = np.unique(np.linspace(0, len(frame) - 1, _COMPARED).astype(np.intp))
         try:
-            rows = schema.decode(People.check(schema, frame.iloc[places], None).encoded)
+            rows = schema.decode(Applicants.check(schema, frame.iloc[places], None).encoded)
         except LeastwaysError:  # nothing to compare on
             return
         text = disagreement(model, threshold, rows)
@@ -150,6 +150,6 @@ def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples:
 
 
 def check_guided(searcher: Searcher | Preparing, what: str) -> None:
-    """Raise unless the method can make use of what it is given beforehand."""
+    """Raise unless the method is guided search, which alone uses `what`."""
     if not isinstance(searcher, Guided):
         raise SettingError(f'{what} is for method="guided"; {searcher!r} makes no use of it.')

@@ -7,38 +7,35 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from leastways._fingerprint import setting_text
 from leastways._messages import listed, plain
 from leastways._progress import Clock, reporter
-from leastways._random import keys_of_rows
-from leastways._validation import check_count, check_seed
-from leastways.costs import CostDistribution, CostModel, Preferences
+from leastways._random import Keys, keys_of_rows
+from leastways._validation import check_count
+from leastways.costs import Belief, CostDistribution, CostModel, Preferences, check_belief
 from leastways.errors import DataError, SettingError
 from leastways.models import QueryCounter, as_model, check_labels_seen
 from leastways.plans import RecoursePlans
-from leastways.recourse.applicants import People
-from leastways.recourse.certify import certify_plans
-from leastways.recourse.evaluator import Judging
+from leastways.recourse.applicants import Applicants
+from leastways.recourse.certify import Prover, check_same_settings
+from leastways.recourse.evaluator import Evaluator
 from leastways.recourse.preparation import (
     READ_BY_METHODS,
     Prepared,
     background_of,
     check_guided,
     learn_once,
-    tell_of_predict,
-    training_print,
+    training_fingerprint,
+    warn_of_predict,
 )
 from leastways.recourse.results import Outcome, assemble
-from leastways.recourse.settings import check_settings, chunk_size, settings_of
-from leastways.recourse.solve import Solving
+from leastways.recourse.settings import Settings
+from leastways.recourse.solve import Solver, belief_about
 from leastways.schema import Schema, check_columns
-from leastways.search import Guided, Preparing, Searcher, as_searcher
-from leastways.search.guided.distillation import Distilled
-from leastways.search.registry import made_ready
+from leastways.search import Distilled, Guided, Preparing, Searcher, as_searcher, made_ready
 
 
 class Recourse(BaseEstimator):  # type: ignore[misc]
@@ -77,7 +74,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     satisfied_below : float
         See `objective`.
     time_limit : float, optional
-        Seconds that `recommend` may search. People whose search was cut short keep what was found by then, with the
+        Seconds that `recommend` may search. Applicants whose search was cut short keep what was found by then, with the
         status `partial`, or `none_found` if that is nothing; such plans depend on the speed of the machine.
     random_state : int
         Same seed, same plans, whatever the batch, order or process.
@@ -142,24 +139,24 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         At a threshold of 0.5, an estimator with both `predict_proba` and `predict` is asked about at most 256 rows of
         the table, and `fit` warns where `predict` refuses what the probability accepts.
         """
-        check_settings(self)
+        settings = self._settings()
         meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
         table = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else X
         frame = check_columns(table, self.schema.features, self.schema.target)
-        searcher, seed = as_searcher(self.method), check_seed(self.random_state)
+        searcher, seed = settings.searcher, settings.seed
         ready = made_ready(searcher, lambda: background_of(self.schema, frame, meter.model, self.threshold, seed))
         self._prepared = Prepared(ready, {name: getattr(self, name) for name in READ_BY_METHODS})
-        self.cost_model_ = CostModel.fit(self.schema, CostDistribution.of(self.costs), frame)
-        self._training = training_print(self.schema, frame, in_order=isinstance(searcher, Preparing))
+        self.cost_model_ = CostModel.fit(self.schema, settings.distribution, frame)
+        self._training = training_fingerprint(self.schema, frame, in_order=isinstance(searcher, Preparing))
         self.n_features_in_ = len(self.schema.features)
         self.feature_names_in_ = np.array(self.schema.names, dtype=object)
         self.distilled_: Distilled | None = None
         check_count("distill", distill, least=0)
         if distill:
-            judging = Judging.start(self.schema, meter, getattr(self, "_fast_path", None))
-            self.distilled_ = learn_once(self.cost_model_, judging, searcher, frame, distill, self.threshold, seed)
-            self._fast_path = judging.fast_path
-        tell_of_predict(self.schema, frame, meter.model, self.threshold)
+            evaluator = Evaluator.start(self.schema, meter, getattr(self, "_fast_path", None))
+            self.distilled_ = learn_once(self.cost_model_, evaluator, searcher, frame, distill, self.threshold, seed)
+            self._fast_path = evaluator.fast_path
+        warn_of_predict(self.schema, frame, meter.model, self.threshold)
         return self
 
     def recommend(
@@ -168,6 +165,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         preferences: Preferences | Mapping[Any, Preferences] | None = None,
         progress: bool | Callable[[float], None] = False,
         warm_start: RecoursePlans | None = None,
+        belief: Belief | None = None,
     ) -> RecoursePlans:
         """Return a plan for each person (a row of `people`; the index is kept).
 
@@ -183,51 +181,66 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         warm_start
             Earlier plans. Options that they offered to people with the same labels are asked about first, if they are
             still permitted. This counts against the budget.
+        belief
+            What `belief` returned for these people, perhaps reweighted, in place of `preferences`: options are chosen
+            under its samples and weights.
         """
-        self._check_fitted()
-        searcher = self._searcher()
+        self.check()
+        settings, searcher = self._settings(), self._searcher()
         self._check_warm_start(warm_start)
+        applicants, keys, own = self._applicants(people, preferences, belief)
         meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
-        crowd = People.check(self.schema, people, preferences)
-        judging = Judging.start(self.schema, meter, getattr(self, "_fast_path", None))
-        outcome = Outcome.empty(len(crowd.encoded), int(self.n_options), len(self.schema.features))
-        solving = Solving(self, searcher, crowd, judging, outcome, warm_start)
+        evaluator = Evaluator.start(self.schema, meter, getattr(self, "_fast_path", None))
+        outcome = Outcome.empty(len(applicants.encoded), settings.n_options, len(self.schema.features))
+        net = None if self.distilled_ is None else self.distilled_.net
+        solver = Solver(
+            settings, searcher, self.cost_model_, net, applicants, keys, evaluator, outcome, warm_start, own
+        )
+        total = len(applicants.encoded)
         with reporter(progress, "finding options") as report:
-            size = chunk_size(self)
-            room = self.cost_model_.room_for_cells(min(size, len(crowd.encoded)), int(self.n_costs))
+            size = self.people_together()
+            room = self.cost_model_.room_for_cells(min(size, total), settings.n_costs)
             clock = Clock.start(self.time_limit)
-            for first in range(0, len(crowd.encoded), size):
-                rows = np.arange(first, min(first + size, len(crowd.encoded)))
-                part = report.part(first, len(rows), len(crowd.encoded))
-                seconds = clock.share(len(rows), len(crowd.encoded) - first)
-                solving.solve(rows, room, part, seconds)
+            for first in range(0, total, size):
+                rows = np.arange(first, min(first + size, total))
+                seconds = clock.share(len(rows), total - first)
+                solver.solve(rows, room, report.part(first, len(rows), total), seconds)
         outcome.raise_if_all_lost()
-        check_labels_seen(meter.model, len(crowd.encoded))
+        check_labels_seen(meter.model, total)
         counts = {"model_calls": meter.calls, "model_rows": meter.rows, "model_failed_rows": meter.failed_rows}
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
-        self._fast_path = judging.fast_path
-        settings = settings_of(self) | counts | judging.settings()
-        return assemble(self.schema, crowd, outcome, settings)
+        self._fast_path = evaluator.fast_path
+        return assemble(self.schema, applicants, outcome, self.recorded_settings() | counts | evaluator.settings())
 
-    def sampled_editable(
+    def belief(
         self, people: pd.DataFrame, preferences: Preferences | Mapping[Any, Preferences] | None = None
-    ) -> NDArray[np.bool_]:
-        """Return which features each sampled cost function of each person can change: [people, n_costs, features].
+    ) -> Belief:
+        """Return what `recommend` believes of people's costs: weighted samples of their preferences.
 
-        These are the functions that `recommend` draws for the same people and preferences; every row must be usable.
+        It can be looked at, stored, given other weights, and passed to `recommend` and `certify`, which draw the same
+        samples where they are given none.
+
+        Parameters
+        ----------
+        people
+            As in `recommend`, but every row must be usable and every label occur once.
+        preferences
+            As in `recommend`.
+
+        Returns
+        -------
+        Belief
         """
-        self._check_fitted()
-        crowd = People.check(self.schema, people, preferences)
-        if crowd.reasons:
-            place, reason = next(iter(crowd.reasons.items()))
-            raise DataError(f"row {plain(crowd.frame.index[place])!r} cannot be used: {reason}")
-        keys = keys_of_rows(crowd.encoded.content(), check_seed(self.random_state))
-        t = self.cost_model_.sample(crowd.encoded, keys, self.n_costs, crowd.preferences).tables
-        stated = (
-            np.add.reduceat(np.isfinite(t.draws.given), t.space.offsets[:-1], axis=1) > 0
-        )  # [P, F] open whatever was drawn
-        return (~np.isnan(t.draws.scores) | stated[:, :, None]).swapaxes(1, 2)
+        self.check()
+        applicants, keys, _ = self._applicants(people, preferences, None)
+        if applicants.reasons:
+            place, reason = next(iter(applicants.reasons.items()))
+            raise DataError(f"row {plain(applicants.frame.index[place])!r} cannot be used: {reason}")
+        if not applicants.frame.index.is_unique:
+            label = applicants.frame.index[applicants.frame.index.duplicated()][0]
+            raise DataError(f"the label {plain(label)!r} occurs more than once; a belief needs one label per person.")
+        return self.cost_model_.draw(applicants.encoded, keys, self._settings().n_costs, applicants.preferences)
 
     def certify(
         self,
@@ -236,6 +249,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         preferences: Preferences | Mapping[Any, Preferences] | None = None,
         max_queries: int = 20_000,
         progress: bool | Callable[[float], None] = False,
+        belief: Belief | None = None,
     ) -> RecoursePlans:
         """Return the plans with certificates: how far each is from the best that any set of options could reach.
 
@@ -255,14 +269,52 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             Rows per person, at most, in addition to those of the plan.
         progress
             As in `recommend`.
+        belief
+            The belief that `recommend` was given, if any.
         """
-        self._check_fitted()
-        return certify_plans(self, plans, people, preferences, max_queries, progress)
+        self.check()
+        if not isinstance(plans, RecoursePlans):
+            raise SettingError(f"plans must be what recommend returned, not {type(plans).__name__}.")
+        check_same_settings(plans, self.schema, self.recorded_settings())
+        applicants, keys, own = self._applicants(plans.people, preferences, belief)
+        meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
+        prover = Prover(self._settings(), self.cost_model_, applicants, keys, meter, own)
+        return prover.certify(plans, people, max_queries, progress)
 
-    def _check_fitted(self) -> None:
-        """Raise unless `fit` was called, and with what is set now."""
+    def recorded_settings(self) -> dict[str, Any]:
+        """Return the settings as plans record them."""
+        return self._settings().recorded(0 if self.distilled_ is None else self.distilled_.queries)
+
+    def people_together(self) -> int:
+        """Return how many people `recommend` searches for together: as many as their tables leave memory for."""
+        return self._settings().people_together(self.cost_model_)
+
+    def _settings(self) -> Settings:
+        """Return the settings as they are now, checked."""
+        own = self.get_params(deep=False)
+        return Settings(**{name: value for name, value in own.items() if name != "model"})
+
+    def _applicants(
+        self,
+        people: pd.DataFrame,
+        preferences: Preferences | Mapping[Any, Preferences] | None,
+        belief: Belief | None,
+    ) -> tuple[Applicants, Keys, Belief | None]:
+        """Check people, with their preferences or a belief; return them, their streams, and the belief about them."""
+        if check_belief(belief, preferences) is not None:
+            assert belief is not None
+            pairs = zip(belief.index, belief.preferences, strict=True)
+            stated = {label: own for label, own in pairs if own is not None and label in people.index}
+            preferences = stated or None
+        applicants = Applicants.check(self.schema, people, preferences)
+        settings = self._settings()
+        keys = keys_of_rows(applicants.encoded.content(), settings.seed)
+        return applicants, keys, None if belief is None else belief_about(belief, applicants, keys, settings)
+
+    def check(self) -> None:
+        """Raise unless `fit` was called, and with the settings of now."""
         check_is_fitted(self, "cost_model_")
-        check_settings(self)
+        self._settings()
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
         if self.cost_model_.distribution != CostDistribution.of(self.costs):

@@ -1,4 +1,4 @@
-"""What came of each person, filled in chunk by chunk, and the tables of a plan made of it."""
+"""Results of a search: collected chunk by chunk, then made into the tables of a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastways.costs import CostSamples
 from leastways.errors import ModelError
 from leastways.plans import MODEL_FAILED, OUT_OF_TIME, RecoursePlans, no_failed_rows
-from leastways.recourse.applicants import People
+from leastways.recourse.applicants import Applicants
 from leastways.schema import Schema
 from leastways.search import SearchResult
 from leastways.search.kernels import describe_sets
@@ -43,7 +43,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of each usable person, filled in chunk by chunk."""
+    """The results of each usable person, filled in chunk by chunk."""
 
     status: NDArray[np.object_]  # [P]
     reason: NDArray[np.object_]  # [P]
@@ -92,7 +92,7 @@ class Outcome:
         accepted: NDArray[np.bool_],
         failed: Mapping[int, ModelError],
     ) -> None:
-        """Note what the model says of people as they are."""
+        """Record the model's answers about the present states."""
         self.probability[rows] = now
         self.queries[rows] = 1
         self.status[rows[accepted]] = "already_positive"
@@ -104,7 +104,7 @@ class Outcome:
             self.lost.add(int(rows[place]))
 
     def forget(self, rows: NDArray[np.intp]) -> None:
-        """Forget what a search found for some people: they are searched for again."""
+        """Delete the results of some people, who are searched for again."""
         self.queries[rows] = 1
         self.reason[rows] = ""
         self.miss_probability[rows] = np.nan
@@ -113,9 +113,9 @@ class Outcome:
             self.lost.discard(row)
 
     def note_options(
-        self, rows: NDArray[np.intp], result: SearchResult, figures: Figures, stuck: NDArray[np.bool_]
+        self, rows: NDArray[np.intp], result: SearchResult, figures: Figures, immovable: NDArray[np.bool_]
     ) -> None:
-        """Note what a search found."""
+        """Record the results of a search."""
         for name in Figures._fields:
             getattr(self, name)[rows] = getattr(figures, name)
         chosen = result.chosen
@@ -124,14 +124,14 @@ class Outcome:
         self.codes[rows] = chosen.codes
         self.option_probability[rows] = chosen.probability
         self.status[rows] = np.where(
-            chosen.n > 0, "found", np.where(stuck | result.no_way, "none_exists", "none_found")
+            chosen.n > 0, "found", np.where(immovable | result.no_way, "none_exists", "none_found")
         )
         missed = result.misses.known & (chosen.n == 0)
         self.miss_codes[rows[missed]] = result.misses.codes[missed]
         self.miss_probability[rows[missed]] = result.misses.probability[missed]
         for place, text in result.reasons.items():
             self.reason[rows[place]] = text
-        self.reason[rows[stuck]] = "nothing this person may change has another permitted value"
+        self.reason[rows[immovable]] = "nothing this person may change has another permitted value"
         cut = result.cut_short
         self.status[rows[cut]] = np.where(chosen.n[cut] > 0, "partial", "none_found")
         self.reason[rows[cut]] = OUT_OF_TIME
@@ -146,37 +146,37 @@ class Outcome:
     def raise_if_all_lost(self) -> None:
         """Raise where the model failed on each of several people, as they are or on all that the search asked about.
 
-        That is a fault of the model, not of their rows. Where anybody got an answer, all keep what they have.
+        That is a fault of the model, not of their rows. Where any person got an answer, all keep their results.
         """
         if 1 < len(self.lost) == len(self.status):
             raise next(iter(self.failures.values()))
 
 
-def assemble(schema: Schema, crowd: People, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:
+def assemble(schema: Schema, applicants: Applicants, outcome: Outcome, settings: Mapping[str, Any]) -> RecoursePlans:
     """Make the tables of a `RecoursePlans`."""
     return RecoursePlans(
         schema=schema,
-        people=crowd.frame,
-        summary=_summary(crowd, outcome),
-        options=_options(schema, crowd, outcome),
-        failed_rows=_failed_rows(schema, crowd, outcome),
+        people=applicants.frame,
+        summary=_summary(applicants, outcome),
+        options=_options(schema, applicants, outcome),
+        failed_rows=_failed_rows(schema, applicants, outcome),
         settings=settings,
-        nearest_misses=_nearest_misses(schema, crowd, outcome),
+        nearest_misses=_nearest_misses(schema, applicants, outcome),
     )
 
 
-def _summary(crowd: People, outcome: Outcome) -> pd.DataFrame:
-    P = len(crowd.frame)
+def _summary(applicants: Applicants, outcome: Outcome) -> pd.DataFrame:
+    P = len(applicants.frame)
 
     def spread(values: NDArray[Any], missing: Any) -> NDArray[Any]:
         out = np.full(P, missing, dtype=values.dtype)
-        out[crowd.usable] = values
+        out[applicants.usable] = values
         return out
 
     reason = spread(outcome.reason, "")
-    for place, text in crowd.reasons.items():
+    for place, text in applicants.reasons.items():
         reason[place] = text
-    index = crowd.frame.index
+    index = applicants.frame.index
     return pd.DataFrame(
         {
             "status": pd.Series(spread(outcome.status, "invalid_input"), index, dtype="str"),
@@ -192,17 +192,17 @@ def _summary(crowd: People, outcome: Outcome) -> pd.DataFrame:
     )
 
 
-def _options(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
-    """One row per option, each person's most widely cheapest option first."""
+def _options(schema: Schema, applicants: Applicants, outcome: Outcome) -> pd.DataFrame:
+    """Return one row per option; the option that is cheapest for most samples comes first."""
     N = outcome.best_for.shape[1]
     order = np.argsort(np.where(np.arange(N) < outcome.n[:, None], -outcome.best_for, np.inf), axis=1, kind="stable")
     person, rank = np.nonzero(np.arange(N) < outcome.n[:, None])
     option = order[person, rank]
     return pd.DataFrame(
         {
-            "person": crowd.encoded.index[person],
+            "person": applicants.encoded.index[person],
             "option": rank + 1,
-            **schema.decode_columns(outcome.codes[person, option], crowd.encoded, person),
+            **schema.decode_columns(outcome.codes[person, option], applicants.encoded, person),
             "probability": outcome.option_probability[person, option],
             "expected_cost": outcome.expected[person, option],
             "best_for": outcome.best_for[person, option],
@@ -211,27 +211,27 @@ def _options(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
     )
 
 
-def _nearest_misses(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame | None:
-    """One row per person to whom nothing can be offered, but who came closer to a yes than they are now."""
+def _nearest_misses(schema: Schema, applicants: Applicants, outcome: Outcome) -> pd.DataFrame | None:
+    """Return one row per person without an option who came closer to acceptance than their present state."""
     people = np.flatnonzero(~np.isnan(outcome.miss_probability))
     if not len(people):
         return None
     return pd.DataFrame(
         {
-            "person": crowd.encoded.index[people],
-            **schema.decode_columns(outcome.miss_codes[people], crowd.encoded, people),
+            "person": applicants.encoded.index[people],
+            **schema.decode_columns(outcome.miss_codes[people], applicants.encoded, people),
             "probability": outcome.miss_probability[people],
         },
         copy=False,
     )
 
 
-def _failed_rows(schema: Schema, crowd: People, outcome: Outcome) -> pd.DataFrame:
+def _failed_rows(schema: Schema, applicants: Applicants, outcome: Outcome) -> pd.DataFrame:
     parts = []
     for place, error in outcome.failures.items():
         if error.rows is not None:
             rows = error.rows[list(schema.names)].reset_index(drop=True)
-            rows.insert(0, "person", pd.Index([crowd.encoded.index[place]] * len(rows)))
+            rows.insert(0, "person", pd.Index([applicants.encoded.index[place]] * len(rows)))
             rows.insert(1, "error", str(error))
             parts.append(rows)
-    return pd.concat(parts, ignore_index=True) if parts else no_failed_rows(schema, crowd.encoded.index)
+    return pd.concat(parts, ignore_index=True) if parts else no_failed_rows(schema, applicants.encoded.index)

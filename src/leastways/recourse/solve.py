@@ -1,99 +1,121 @@
-"""One call of `recommend`: chunks of people are judged as they are, and those refused are searched for."""
+"""One call of `recommend`: evaluate people's present states chunk by chunk, and search for those who are refused."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastways._progress import Report
-from leastways._random import keys_of_rows, stream
-from leastways._validation import check_seed
-from leastways.costs import CostSamples
+from leastways._random import Keys, stream
+from leastways.costs import Belief, CostModel, CostSamples
+from leastways.errors import PreferenceError
 from leastways.plans import RecoursePlans
-from leastways.recourse.applicants import People
-from leastways.recourse.evaluator import JudgedPeople, Judging
+from leastways.recourse.applicants import Applicants
+from leastways.recourse.evaluator import Evaluator, PeopleEvaluator
 from leastways.recourse.preparation import first_states
 from leastways.recourse.results import Figures, Outcome
-from leastways.schema import Encoded
-from leastways.search import Problem, Questions, Searcher, run_search
-from leastways.search.loop import steady
-
-if TYPE_CHECKING:
-    from leastways.recourse.recourse import Recourse
+from leastways.recourse.settings import Settings
+from leastways.search import Problem, Searcher, SearchResult, SharedNet, run_search, steady
 
 
-@dataclass
-class Solving:
-    """Everybody who is to be solved, how, and what came of it so far."""
+@dataclass(frozen=True)
+class Solver:
+    """Searches for options for the applicants of one call, a chunk at a time."""
 
-    recourse: Recourse
+    settings: Settings
     searcher: Searcher
-    crowd: People
-    judging: Judging
-    outcome: Outcome
+    cost_model: CostModel
+    surrogate: SharedNet | None  # that all people share
+    applicants: Applicants
+    keys: Keys  # [P] of the usable applicants
+    evaluator: Evaluator
+    outcome: Outcome  # filled in
     warm_start: RecoursePlans | None
-
-    def __post_init__(self) -> None:
-        seed = check_seed(self.recourse.random_state)
-        self.keys: NDArray[np.uint64] = keys_of_rows(self.crowd.encoded.content(), seed)
+    belief: Belief | None  # about the usable applicants, in their order; None: drawn here
 
     def solve(self, rows: NDArray[np.intp], room: NDArray[np.float64], report: Report, seconds: float | None) -> None:
-        """Judge a chunk of people as they are, search for those refused, and note what came of it."""
-        judge = self.judging.of(self.crowd.encoded.take(rows))
-        now, failed = judge.now()
-        threshold = self.recourse.threshold
-        self.outcome.note_present(rows, steady(now), now >= threshold, failed)
-        refused = np.flatnonzero(now < threshold)
-        if len(refused):
-            self._search(rows[refused], judge.take(refused), room, report, seconds)
+        """Evaluate a chunk of people as they are, search for those refused, and record the results.
+
+        People for whom the encoder table was wrong about an option, or left no option at all, are searched for again
+        without it: that no option exists is stated as proven, and a table that was right wherever it was checked may
+        be wrong about one state.
+        """
+        began = monotonic()
+        evaluate = self.evaluator.of(self.applicants.encoded.take(rows))
+        present, failed = evaluate.present()
+        accepted = present >= self.settings.threshold
+        self.outcome.note_present(rows, steady(present), accepted, failed)
+        refused = np.flatnonzero(present < self.settings.threshold)
+        if not len(refused):
+            return
+        rows, evaluate = rows[refused], evaluate.take(refused)
+        again = self._search(rows, evaluate, room, report, seconds)
+        if len(again):
+            self.outcome.forget(rows[again])
+            left = None if seconds is None else max(seconds - (monotonic() - began), 0.0)
+            self._search(rows[again], evaluate.take(again).plain(), room, lambda share: None, left)
 
     def _search(
         self,
         rows: NDArray[np.intp],
-        judge: JudgedPeople,
+        evaluate: PeopleEvaluator,
         room: NDArray[np.float64],
         report: Report,
         seconds: float | None,
-    ) -> None:
-        """Search for refused people, and search again without the table for those whom it may have misled.
-
-        These are people for whom it was wrong about an option, and people for whom it left no way at all. "No option
-        exists" is told as proven, and a table that was right wherever it was checked may be wrong about one state.
-        """
-        began = monotonic()
-        recourse, outcome = self.recourse, self.outcome
-        below = recourse.satisfied_below if recourse.objective == "satisfaction" else None
-        told = [self.crowd.preferences[row] for row in rows]
-        samples = recourse.cost_model_.sample(
-            judge.people, self.keys[rows], int(recourse.n_costs), told, recourse.uncovered_cost, below, room
-        )
-        stuck = samples.tables.space.allowed.sum(axis=1) <= len(recourse.schema.features)  # own values only
+    ) -> NDArray[np.intp]:
+        """Search for refused people; return the positions of those whose results rest too much on the table."""
+        samples = self._samples(rows, evaluate, room)
+        immovable = samples.space.allowed.sum(axis=1) <= len(self.settings.schema.features)  # present values only
+        warm = self.warm_start
         problem = Problem(
             samples=samples,
-            people=judge.people,
+            people=evaluate.people,
             keys=stream(self.keys[rows], "search"),
-            n_options=int(recourse.n_options),  # numpy's integers are taken too, and overflow
-            budget=int(recourse.budget) - 1,  # the person's own row is spent
-            present=outcome.probability[rows],
-            threshold=recourse.threshold,
-            first=self._first_states(judge.people, samples),
-            shared=None if recourse.distilled_ is None else recourse.distilled_.net,
+            n_options=self.settings.n_options,
+            budget=self.settings.budget - 1,  # the person's own row is spent
+            present=self.outcome.probability[rows],
+            threshold=self.settings.threshold,
+            warm_start=None if warm is None else first_states(self.settings.schema, warm, evaluate.people, samples),
+            surrogate=self.surrogate,
         )
-        result = run_search(self.searcher, problem, judge, report, seconds)
-        self.judging.meter.note_gradients(int(result.gradient_rows.sum()))
-        outcome.note_options(rows, result, Figures.of(samples, result.chosen.codes, result.chosen.n), stuck)
-        wrong = judge.misjudged(result)
-        self.judging.note_misjudged(len(wrong))
-        proofs = np.flatnonzero(result.no_way & ~stuck & judge.by_table)
-        again = np.union1d(wrong, proofs)
-        if len(again):
-            outcome.forget(rows[again])
-            left = None if seconds is None else max(seconds - (monotonic() - began), 0.0)
-            self._search(rows[again], judge.take(again).plain(), room, lambda share: None, left)
+        result = run_search(self.searcher, problem, evaluate, report, seconds)
+        self.evaluator.meter.note_gradients(int(result.gradient_rows.sum()))
+        figures = Figures.of(samples, result.chosen.codes, result.chosen.n)
+        self.outcome.note_options(rows, result, figures, immovable)
+        return self._unsure(evaluate, result, immovable)
 
-    def _first_states(self, people: Encoded, samples: CostSamples) -> Questions | None:
-        return None if self.warm_start is None else first_states(self.recourse.schema, self.warm_start, people, samples)
+    def _unsure(
+        self, evaluate: PeopleEvaluator, result: SearchResult, immovable: NDArray[np.bool_]
+    ) -> NDArray[np.intp]:
+        """Return the people about whom the table was wrong, or of whom it says that no option exists."""
+        wrong = evaluate.wrongly_tabulated(result)
+        self.evaluator.note_wrongly_tabulated(len(wrong))
+        return np.union1d(wrong, np.flatnonzero(result.no_way & ~immovable & evaluate.by_table))
+
+    def _samples(self, rows: NDArray[np.intp], evaluate: PeopleEvaluator, room: NDArray[np.float64]) -> CostSamples:
+        """Return the cost samples of some people: by the belief that was given, or drawn."""
+        if self.belief is None:
+            stated = [self.applicants.preferences[row] for row in rows]
+            belief = self.cost_model.draw(evaluate.people, self.keys[rows], self.settings.n_costs, stated)
+        else:
+            belief = self.belief.take(rows)
+        settings = self.settings
+        return self.cost_model.tables(evaluate.people, belief, settings.uncovered_cost, settings.satisfied, room)
+
+
+def belief_about(belief: Belief, applicants: Applicants, keys: Keys, settings: Settings) -> Belief:
+    """Return the belief about the usable applicants in their order; raise if it was made for other rows."""
+    if belief.n_samples != settings.n_costs:
+        raise PreferenceError(f"the belief has {belief.n_samples} samples per person, n_costs is {settings.n_costs}.")
+    if belief.features != settings.schema.names:
+        raise PreferenceError("the belief is about other features than the schema has.")
+    people = applicants.encoded
+    own = belief.of(people.index)
+    expected = stream(keys, "cost")
+    if (own.keys != expected).any():
+        label = people.index[int((own.keys != expected).argmax())]
+        raise PreferenceError(f"the belief about {label!r} was made for another row, or with another random_state.")
+    return own

@@ -61,8 +61,10 @@ class Problem:
     budget: int  # most rows per person
     present: NDArray[np.float64]  # [P] what the model says of people as they are
     threshold: float  # accepted from here on
-    first: Questions | None = None  # states of an earlier plan, permitted to the person: a searcher may ask them first
-    shared: SharedNet | None = None  # a surrogate of the model that was learned before
+    warm_start: Questions | None = (
+        None  # states of an earlier plan, permitted to the person: a searcher may ask them first
+    )
+    surrogate: SharedNet | None = None  # of the model, learned before
     deadline: float | None = None  # by the monotonic clock; see `out_of_time`
 
     @property
@@ -132,7 +134,7 @@ class Problem:
     def costs(self, person: int, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return what states count in the objective of a person under each sampled cost function.
 
-        The result is [M] for one state (codes [F]) and [R, M] for several (codes [R, F]). A cost is `unserved` where
+        The result is [M] for one state (codes [F]) and [R, M] for several (codes [R, F]). A cost is `uncovered` where
         the person would not make the change: neither the model nor the schema's rules are looked at.
         """
         states = np.ascontiguousarray(np.atleast_2d(codes), np.int32)
@@ -162,8 +164,8 @@ class Problem:
             )
 
     @property
-    def unserved(self) -> float:
-        """What a cost function that no option serves counts in the objective."""
+    def uncovered(self) -> float:
+        """What a cost sample for which no option is possible counts in the objective."""
         return top_of(self.samples.tables)
 
     def tables(self, proposals: str) -> Tables:

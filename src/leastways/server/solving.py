@@ -16,7 +16,7 @@ from leastways.errors import DatabaseDown, ModelError, NotFound, SettingError
 from leastways.io import canonical_json
 from leastways.models import load_model
 from leastways.plans import RecoursePlan
-from leastways.recourse import Recourse, settings_of
+from leastways.recourse import Recourse
 from leastways.schema import Schema, read_training
 from leastways.server.answers import FINGERPRINTS, Answer, Issued, Origin, fingerprints_of
 from leastways.server.config import ServiceConfig
@@ -48,7 +48,7 @@ class AnswerRequest:
 
 def origin_settings(recourse: Recourse, distill: int) -> str:
     """Return all settings that decide a plan, as canonical JSON."""
-    return canonical_json({**settings_of(recourse), "distill": distill})
+    return canonical_json({**recourse.recorded_settings(), "distill": distill})
 
 
 def solve(recourse: Recourse, requests: Sequence[AnswerRequest]) -> list[RecoursePlan]:

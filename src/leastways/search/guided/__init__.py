@@ -1,1 +1,1 @@
-"""Guided search: ask only about states that would lower the expected minimum cost, where a surrogate expects a yes."""
+"""Guided search: ask only about states that would lower the expected minimum cost, where a surrogate accepts them."""

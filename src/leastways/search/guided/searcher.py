@@ -83,7 +83,9 @@ class GuidedRun:
         # What each person can reach, at first with rules aside: their own value of each feature is among the choices.
         with np.errstate(over="ignore"):  # infinitely many, where columns are many
             self.states = t.space.n_choices.prod(axis=1, dtype=np.float64) - 1
-        rows = int(min(B, self.states.max(initial=1.0) + (0 if problem.first is None else len(problem.first.people))))
+        rows = int(
+            min(B, self.states.max(initial=1.0) + (0 if problem.warm_start is None else len(problem.warm_start.people)))
+        )
         self.round = max(4, min(-(-B // _CALLS), _LARGEST_ROUND))
         self.most_rounds = max(_CALLS, -(-B // self.round))
         first_rounds = min(-(-_FIRST_ROWS // self.round), self.most_rounds)
@@ -91,8 +93,8 @@ class GuidedRun:
         self.shrink_rounds, self.shrunk = np.zeros(P, np.int64), np.zeros(P, np.bool_)  # rounds of it, and who is done
         columns = np.zeros(F + 1, np.int64)
         D = columns_of(t, columns)
-        self.net = nothing_shared(F) if problem.shared is None else problem.shared
-        self.first = problem.first
+        self.net = nothing_shared(F) if problem.surrogate is None else problem.surrogate
+        self.warm_start = problem.warm_start
         H = len(self.net.bias)
         self.shared_effect = np.zeros((P, V))
         shared_effects(t, self.net, np.empty(P), self.shared_effect, np.empty(H), np.empty(H))
@@ -117,7 +119,7 @@ class GuidedRun:
             moment=np.zeros((P, D)),
             own_effect=np.zeros((P, V)),
             effect=self.shared_effect.copy(),
-            spread=np.full(P, 1.0 if problem.shared is None else max(self.net.doubt, LEAST_SPREAD)),
+            spread=np.full(P, 1.0 if problem.surrogate is None else max(self.net.doubt, LEAST_SPREAD)),
         )
         S = min(M, _WINDOW)
         C = max(24, _CANDIDATES * self.round)
@@ -142,8 +144,8 @@ class GuidedRun:
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
         """Ask about the states of an earlier plan, then about those with the largest expected gain."""
-        if self.first is not None and len(self.first.people):
-            return self._ask_first(self.first, left)
+        if self.warm_start is not None and len(self.warm_start.people):
+            return self._ask_warm_start(self.warm_start, left)
         most = np.where(self.archive.n_valid > 0, self.search_rounds, self.most_rounds)
         going = self.archive.alive & (self.archive.rounds < most)
         quota = np.where(going, np.minimum(left, self.round), 0)
@@ -203,8 +205,8 @@ class GuidedRun:
             self.states[p] = count_states(self.tables.space, int(p))
             self.counted[p] = True
 
-    def _ask_first(self, first: Questions, left: NDArray[np.int64]) -> Questions:
-        self.first = None
+    def _ask_warm_start(self, first: Questions, left: NDArray[np.int64]) -> Questions:
+        self.warm_start = None
         starts = np.searchsorted(first.people, first.people)  # rows of one person are adjacent
         within = np.arange(len(first.people)) - starts < left[first.people]  # what is remembered has room for no more
         people, codes = first.people[within], first.codes[within]
