@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leastways.errors import SchemaError
 from leastways.feasibility import Grids, Link, constraints_of
 from leastways.schema import AtMost, Forbidden, IfThen, Linked, Schema, grid_levels
-from tests.schema.test_rules import with_rules
+from tests.support.small_schema import with_rules
 
 
 def grids_of(schema: Schema) -> Grids:

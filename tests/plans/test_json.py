@@ -17,7 +17,7 @@ from leastways.errors import DataError
 from leastways.plans import RecoursePlans
 from leastways.plans.serialize import frame_from_json, frame_to_json
 from tests.plans.made import OPTIONS, PEOPLE, SUMMARY, plans
-from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames
+from tests.support.schema_strategies import ODD_TEXTS_MAY_BE_ALIKE, frames
 
 pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 

@@ -1,4 +1,4 @@
-"""Rules of every form: read, compared, refused where they contradict each other or the schema."""
+"""Rules of each type are read, checked, compared and worded."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ import pytest
 
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Feature, Forbidden, IfThen, Linked, Schema, condition_mask, grid_levels
-
-FEATURES = (
-    Feature("a", "integer", (0, 1, 2), dtype="int64"),
-    Feature("b", "category", ("x", "y", "z")),
-    Feature("c", "ordinal", ("low", "mid", "high")),
-    Feature("d", "integer", (0, 1, 2, 3), dtype="int64"),
-)
-
-
-def with_rules(*rules: Any, **directions: str) -> Schema:
-    schema = Schema(FEATURES).update({name: {"direction": d} for name, d in directions.items()})
-    return schema.update(rules=list(rules))
+from tests.support.small_schema import FEATURES, with_rules
 
 
 @pytest.mark.parametrize(
@@ -35,7 +24,7 @@ def with_rules(*rules: Any, **directions: str) -> Schema:
         (AtMost(np.int64(2)), {"at_most": 2}),  # type: ignore[arg-type]
     ],
 )
-def test_rules_that_say_the_same_are_equal(one: Any, other: Any) -> None:
+def test_rules_of_the_same_meaning_are_equal(one: Any, other: Any) -> None:
     schema = with_rules(one)
     assert schema == with_rules(other)
     assert schema == Schema.from_yaml(schema.to_yaml())
@@ -81,7 +70,7 @@ def test_mistakes_in_a_rule_are_named(rule: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("rules", ["at_most", {"at_most": 3}, 3])
-def test_rules_come_in_a_list(rules: Any) -> None:
+def test_rules_must_be_a_list(rules: Any) -> None:
     with pytest.raises(SchemaError, match="rules must be a list"):
         Schema(FEATURES, rules=rules)
 
@@ -90,7 +79,7 @@ def test_rules_come_in_a_list(rules: Any) -> None:
     ("condition", "met"),
     [((None, 0.1), [True, False, False]), ((0.7, None), [False, False, True]), ([0.1, 0.7], [True, False, True])],
 )
-def test_a_condition_speaks_of_numbers_as_the_column_holds_them(condition: Any, met: list[bool]) -> None:
+def test_conditions_compare_numbers_in_the_precision_of_the_column(condition: Any, met: list[bool]) -> None:
     """In a short column 0.1 is a little more than 0.1, and 0.7 a little less than 0.7."""
     feature = Feature("x", "real", (0.1, 0.4, 0.7), dtype="float32")
     assert condition_mask(feature, condition, grid_levels(feature)[None, :])[0].tolist() == met

@@ -1,4 +1,4 @@
-"""A schema survives being written down, and a slip of the pen is named."""
+"""Schemas round-trip through YAML, and mistakes in a file are named with their place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pandas.testing import assert_frame_equal
 
 from leastways.errors import SchemaError
 from leastways.schema import AtMost, Forbidden, IfThen, Linked, Schema
-from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames, schemas
+from tests.support.schema_strategies import ODD_TEXTS_MAY_BE_ALIKE, frames, schemas
 
 pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
@@ -31,7 +31,7 @@ rules:
 
 
 @given(schemas())
-def test_round_trip_of_any_schema(schema: Schema) -> None:
+def test_any_schema_round_trips(schema: Schema) -> None:
     back = Schema.from_yaml(schema.to_yaml())
     assert back == schema
     assert back.to_yaml() == schema.to_yaml()
@@ -46,7 +46,7 @@ def test_a_schema_read_back_decodes_to_the_same_table(frame: pd.DataFrame) -> No
     assert_frame_equal(schema.decode(schema.encode(frame)), frame)
 
 
-def test_reading_a_file_written_by_hand(tmp_path: Path) -> None:
+def test_a_file_written_by_hand_is_read(tmp_path: Path) -> None:
     path = tmp_path / "schema.yaml"
     path.write_text(TEXT, encoding="utf-8")
     schema = Schema.from_yaml(path)
@@ -99,7 +99,7 @@ def test_reading_a_file_written_by_hand(tmp_path: Path) -> None:
         ("rules:\n", "rules: 3\nx:\n", ["unknown key 'x'"]),
     ],
 )
-def test_a_slip_is_named_with_its_place(old: str, new: str, messages: list[str]) -> None:
+def test_mistakes_in_a_file_are_named_with_their_place(old: str, new: str, messages: list[str]) -> None:
     assert old in TEXT
     with pytest.raises(SchemaError) as caught:
         Schema.from_yaml(TEXT.replace(old, new, 1))
@@ -118,12 +118,12 @@ def test_a_slip_is_named_with_its_place(old: str, new: str, messages: list[str])
         (TEXT.split("rules")[0] + "rules: {at_most: 3}\n", "'rules' must be a list"),
     ],
 )
-def test_files_that_are_no_schema(text: str, message: str) -> None:
+def test_texts_that_are_no_schema_are_refused(text: str, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         Schema.from_yaml(text)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"no schema file '.*nowhere.yaml'"):
         Schema.from_yaml(tmp_path / "nowhere.yaml")
     (tmp_path / "latin.yaml").write_bytes("label: é\n".encode("latin-1"))

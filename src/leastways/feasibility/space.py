@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastways.feasibility.constraints import Grids, constraints_of
 from leastways.feasibility.kernels import RuleTables, Space, list_choices
-from leastways.schema import Encoded, Schema, finite, grid_places, levels_of, slots_used
+from leastways.schema import Encoded, Schema, finite, grid_points, levels_of, slots_used
 
 
 def space_of(
@@ -19,7 +19,7 @@ def space_of(
     accepted: NDArray[np.bool_] | None = None,  # [P, V] values that each person accepts; None: all
     given: NDArray[np.float64] | None = None,  # [P, V] costs each person stated; an infinite one rules a value out
 ) -> Space:
-    """Compile what some people may be offered: values in use, in direction, accepted, not excluded; and the rules."""
+    """Compile the permitted values of a chunk of people (in direction, accepted, not excluded) and the rules."""
     levels, used = levels_of(schema.features, people), slots_used(schema.features, people)
     offered = offered_values(schema, people)
     costs = np.full(offered.shape, np.nan) if given is None else given
@@ -49,7 +49,7 @@ def offered_values(schema: Schema, people: Encoded) -> NDArray[np.bool_]:
         if feature.excluded:
             slots, at = np.arange(feature.n_slots)[None, :], people.inserted_at[:, f, None]
             here = slice(schema.offsets[f], schema.offsets[f + 1])
-            offered[:, here] = feature.offered[grid_places(slots, at, len(feature.values))]
+            offered[:, here] = feature.offered[grid_points(slots, at, len(feature.values))]
     return offered
 
 
@@ -80,7 +80,7 @@ def permitted_values(
 def packed_choices(
     allowed: NDArray[np.bool_], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Pack the codes of the allowed slots, [P, V]: return them feature by feature, and their numbers [P, F]."""
+    """Return the codes of the allowed slots, packed feature by feature [P, V], and their counts [P, F]."""
     choices, n_choices = np.zeros(allowed.shape, np.int32), np.zeros((len(allowed), len(offsets) - 1), np.int32)
     list_choices(allowed, offsets, choices, n_choices)
     return choices, n_choices

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from leastways._random import keys_of_rows, stream
 from leastways.models.base import FloatArray, Model, Split, lend, split_of
 from leastways.models.kernels import gather
-from leastways.schema import Encoded, Schema, grid_places, slots_used
+from leastways.schema import Encoded, Schema, grid_points, slots_used
 
 _MOST_CELLS = 2**24  # rows times columns that are encoded to find out: 128 MB of doubles
 NOT_FINITE = "the encoder returns values that are missing or too large"
@@ -539,7 +539,7 @@ def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
     stays = kept < 0.5
     for f, feature in enumerate(schema.features):
         if feature.excluded:  # only people who have an excluded value are evaluated there
-            places = grid_places(anywhere[:, :, f].astype(np.intp), people.inserted_at[:, f, None], len(feature.values))
+            places = grid_points(anywhere[:, :, f].astype(np.intp), people.inserted_at[:, f, None], len(feature.values))
             stays[:, :, f] |= ~feature.offered[places]
     return np.concatenate([now, np.where(stays, now, anywhere)], axis=1)
 

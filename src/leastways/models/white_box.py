@@ -26,7 +26,7 @@ from leastways.models.encoder_table import EncoderTable, NotColumnWise, checked_
 from leastways.models.estimator import LabelEstimator, ProbabilityEstimator, Stages
 from leastways.models.libraries import library_of, no_linear_score
 from leastways.models.torch import BoundTorch, evaluating, float_type
-from leastways.schema import Encoded, Schema, grid_places
+from leastways.schema import Encoded, Schema, grid_points
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class LinearScore:
             return np.broadcast_to(grid, (len(people), len(slots)))
         at = people.inserted_at[:, f, None]
         own = encoded[:, mine] @ self.weights[mine]
-        return np.where(slots == at, own[:, None], grid[grid_places(slots, at, len(grid))])
+        return np.where(slots == at, own[:, None], grid[grid_points(slots, at, len(grid))])
 
 
 def read_linear(model: Model, schema: Schema) -> LinearScore | str:

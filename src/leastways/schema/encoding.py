@@ -1,8 +1,8 @@
-"""The one codec between raw data frames and integer codes.
+"""Encode raw data frames as integer codes, and decode them.
 
-A code is a place in a person's own grid. Where the person's number lies between two points, or beyond the ends, it is
-put in its place, so codes keep their order: code `k` below the insertion is grid point `k`, the insertion is the
-person's number, and above it code `k` is grid point `k - 1`. A missing value stands behind the grid's last point.
+A code is a position in a person's own grid. A number of theirs that lies between two points, or beyond the ends, is
+inserted in order: below the insertion code `k` is grid point `k`, the insertion is the person's number, and above it
+code `k` is grid point `k - 1`. A missing value has the code after the grid's last point.
 """
 
 from __future__ import annotations
@@ -22,11 +22,23 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Encoded:
-    """People as codes. Arrays are [people, features]."""
+    """People as codes.
+
+    Parameters
+    ----------
+    codes
+        Their present values, [people, features].
+    inserted_at
+        The code of a value that is not a grid point, -1 where there is none, [people, features].
+    own
+        The number that was inserted, NaN where there is none or the value is missing, [people, features].
+    index
+        The labels of the table's rows.
+    """
 
     codes: Codes
-    inserted_at: Codes  # place of the person's own value, -1 where it is a grid point
-    own: NDArray[np.float64]  # the person's own number where it was inserted, else NaN; also NaN where it is missing
+    inserted_at: Codes
+    own: NDArray[np.float64]
     index: pd.Index[Any]
 
     def __len__(self) -> int:
@@ -34,7 +46,7 @@ class Encoded:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """People and features."""
+        """Numbers of people and of features."""
         return self.codes.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -42,20 +54,20 @@ class Encoded:
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Where a person has no value."""
+        """Mask of the values that are missing, [people, features]."""
         return (self.inserted_at >= 0) & np.isnan(self.own)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Encoded:
-        """Return some of the people."""
+        """Return these rows."""
         return Encoded(self.codes[rows], self.inserted_at[rows], self.own[rows], self.index[rows])
 
     def content(self) -> NDArray[np.float64]:
-        """Return each person's state as numbers that identify it, for seeding."""
+        """Return numbers that identify each person's state, for seeding."""
         return np.concatenate([self.codes.astype(np.float64), np.nan_to_num(self.own, nan=-1e300)], axis=1)
 
 
 def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Codes, NDArray[np.float64]]:
-    """Encode a checked column: codes, insertion places, own numbers."""
+    """Encode a checked column: codes, codes of inserted values, inserted numbers."""
     n = len(column)
     at, own = np.full(n, -1, np.int32), np.full(n, np.nan)
     if not feature.numeric:
@@ -72,22 +84,22 @@ def encode_column(feature: Feature, column: pd.Series[Any]) -> tuple[Codes, Code
 
 
 def floats_of(feature: Feature, column: pd.Series[Any]) -> NDArray[np.float64]:
-    """Return a column of numbers as floats that the column can hold; NaN where one is missing."""
+    """Return a column of numbers as floats, rounded to its dtype; NaN where one is missing."""
     return feature.as_held(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def category_codes(feature: Feature, column: pd.Series[Any]) -> Codes:
-    """Return each value's place among the categories, -1 where it is none of them."""
+    """Return each value's position among the categories, -1 where it is none of them."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        places = feature.index.get_indexer(column.cat.categories.astype(object))
+        positions = feature.index.get_indexer(column.cat.categories.astype(object))
         codes = column.cat.codes.to_numpy()
-        if not len(places):
+        if not len(positions):
             return np.full(len(column), -1, dtype=np.int32)
-        return np.where(codes < 0, -1, places[codes]).astype(np.int32)
+        return np.where(codes < 0, -1, positions[codes]).astype(np.int32)
     values: pd.Index[Any] = pd.Index(column.to_numpy(dtype=object), dtype=object)
     try:
         return feature.index.get_indexer(values).astype(np.int32)
-    except TypeError:  # a list in a cell, which is nobody's category and must not stop the others
+    except TypeError:  # a cell holds a list, which is no category; encode the other cells
         known = np.array([_is_hashable(value) for value in values], dtype=np.bool_)
         return np.where(known, feature.index.get_indexer(values.where(known, None)), -1).astype(np.int32)
 
@@ -101,12 +113,12 @@ def _is_hashable(value: Any) -> bool:
 
 
 def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: NDArray[np.float64]) -> Codes:
-    """Encode option values in the grids of their people; -1 where a value is in neither grid nor person."""
+    """Encode options in the grids of their people; -1 for a value that is neither a grid point nor the person's own."""
     if feature.numeric:
         x = floats_of(feature, column)
-        place = np.searchsorted(feature.array, x)
-        on_grid = feature.array[np.minimum(place, len(feature.array) - 1)] == x
-        codes = np.where(on_grid, place + ((at >= 0) & (place >= at)), -1)
+        point = np.searchsorted(feature.array, x)
+        on_grid = feature.array[np.minimum(point, len(feature.array) - 1)] == x
+        codes = np.where(on_grid, point + ((at >= 0) & (point >= at)), -1)
         codes = np.where((at >= 0) & (x == own), at, codes).astype(np.int32)
     else:
         codes = category_codes(feature, column)
@@ -116,7 +128,7 @@ def encode_relative(feature: Feature, column: pd.Series[Any], at: Codes, own: ND
 
 
 def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.float64]) -> Any:
-    """Turn one feature's codes, in the grids of their people, back into a column of the original dtype."""
+    """Decode one feature's codes, in the grids of their people, into a column of its dtype."""
     out = feature.held.take(np.minimum(codes - ((at >= 0) & (codes > at)), len(feature.values) - 1))
     inserted = (at >= 0) & (codes == at)
     if not inserted.any():
@@ -128,38 +140,39 @@ def decode_column(feature: Feature, codes: Codes, at: Codes, own: NDArray[np.flo
     return feature.with_gaps(out, gone) if gone.any() else out
 
 
-def grid_places(slots: NDArray[np.intp], at: Codes, size: int) -> NDArray[np.intp]:
-    """Return which point of a grid of `size` each slot is where own values were put in `at` (-1: none), [P, slots].
+def grid_points(slots: NDArray[np.intp], at: Codes, size: int) -> NDArray[np.intp]:
+    """Return the grid point of each slot, [P, slots], in grids of `size` points.
 
-    A slot that an own value is in, or that is left over, has the next or the last point.
+    Own values were inserted `at` these codes, -1 where there is none. A slot that holds an own value or is not in use
+    has the next or the last point.
     """
     return np.minimum(np.where((at >= 0) & (slots > at), slots - 1, slots), size - 1)
 
 
 def grid_levels(feature: Feature) -> NDArray[np.float64]:
-    """Return a feature's grid as numbers: its values, or their places for categories."""
+    """Return a feature's grid as numbers: its values, or positions for categories."""
     return feature.array if feature.numeric else np.arange(len(feature.values), dtype=np.float64)
 
 
 def levels_now(features: Sequence[Feature], people: Encoded) -> NDArray[np.float64]:
-    """Return people's present values as numbers, places for categories, [P, F]; NaN where one is missing."""
+    """Return present values as numbers, positions for categories, [P, F]; NaN where one is missing."""
     grids = map(grid_levels, features)
     on_grid = [grid[np.minimum(people.codes[:, f], len(grid) - 1)] for f, grid in enumerate(grids)]
     return np.where(people.inserted_at >= 0, people.own, np.stack(on_grid, axis=1))
 
 
 def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.float64]]:
-    """Return each feature's values as numbers for each person, [P, slots]: own numbers in place, places for categories.
+    """Return each feature's values by slot as numbers, positions for categories, one array [P, slots] a feature.
 
-    NaN where a value is missing, which meets no condition. The slot left over where nothing was inserted repeats the
-    last grid point; `slots_used` says it is not used.
+    A missing value is NaN, which meets no condition. Where nothing was inserted, the last slot is not in use (see
+    `slots_used`) and repeats the last grid point.
     """
     out = []
     for f, feature in enumerate(features):
         slots, base = np.arange(feature.n_slots), grid_levels(feature)
         at = people.inserted_at[:, f, None]
         if feature.open and (at >= 0).any():
-            out.append(np.where(slots == at, people.own[:, f, None], base[grid_places(slots, at, len(base))]))
+            out.append(np.where(slots == at, people.own[:, f, None], base[grid_points(slots, at, len(base))]))
         else:
             grid = base[np.minimum(slots, len(base) - 1)]
             out.append(np.broadcast_to(grid, (len(people), len(slots))))
@@ -167,9 +180,10 @@ def levels_of(features: Sequence[Feature], people: Encoded) -> list[NDArray[np.f
 
 
 def finite(features: Sequence[Feature], levels: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """Return levels with a number where a value is missing: it stays, so distances are 0 whichever it is.
+    """Return levels with the middle of the grid in place of missing values.
 
-    A surrogate of the model reads it too, so it is the middle of the grid: most models take a gap for something usual.
+    A missing value never changes, so distances do not depend on the number. Surrogates read it as well: most models
+    treat a gap as a usual value.
     """
     out = []
     for feature, x in zip(features, levels, strict=True):
@@ -180,6 +194,6 @@ def finite(features: Sequence[Feature], levels: Sequence[NDArray[np.float64]]) -
 
 
 def slots_used(features: Sequence[Feature], people: Encoded) -> NDArray[np.int32]:
-    """Return how many slots of each feature a person's grid fills, [P, F]."""
+    """Return the number of slots in use of each person's grids, [P, F]."""
     grid = np.array([len(f.values) for f in features], dtype=np.int32)
     return (grid + (people.inserted_at >= 0)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Features from a table: kinds, grids and dtypes as the data show them."""
+"""Infer features from a table: kinds, grids and dtypes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+
 
 
 def infer_features(frame: pd.DataFrame, columns: list[str]) -> tuple[Feature, ...]:
-    """Return a feature for each of these columns, or raise with all that is wrong with them, a line each.
+    """Return a feature for each of these columns; warn of columns that look as if something else was meant.
 
-    Of a column that can be one, but looks as if something else was meant, it warns.
+    Raises
+    ------
+    SchemaError
+        If columns cannot be features; its message has a line for each of them.
     """
     features, faults = [], []
     for name in columns:
@@ -38,8 +41,8 @@ def infer_features(frame: pd.DataFrame, columns: list[str]) -> tuple[Feature, ..
         raise faults[0]
     if faults:
         raise SchemaError("\n".join(map(str, faults)))
-    for doubt in doubts(features):
-        warnings.warn(doubt, UserWarning, stacklevel=3)
+    for text in warnings_of(features):
+        warnings.warn(text, UserWarning, stacklevel=3)
     return tuple(features)
 
 
@@ -100,7 +103,7 @@ def _category(name: str, known: pd.Series[Any]) -> Feature:
             f"column {name!r} holds numbers, but as objects, so their order would be lost. Turn it into numbers: "
             "pd.to_numeric(column); or, if they are mere names, into categories: .astype('category')."
         )
-    # one text alone may be a label that looks like a date; nobody can change it
+    # a single text may be a label that looks like a date, and it cannot change
     if len(values) > 1 and all(isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in values):
         raise _dates(name)
     if len(values) > _MAX_CATEGORIES and look_like_numbers(values):
@@ -125,7 +128,7 @@ def _dates(name: str) -> SchemaError:
 
 
 def _from_categories(name: str, dtype: pd.CategoricalDtype, known: pd.Series[Any]) -> Feature:
-    """Return a feature of all categories; nobody is led to one that does not occur: encoders may not know it."""
+    """Return a feature of all categories; exclude those that do not occur, which encoders may not know."""
     inner = dtype.categories
     categories = tuple(_plain_values(name, inner.to_series(), ".cat.rename_categories"))  # which keeps the order
     occurs = np.isin(np.arange(len(inner)), known.cat.codes)
@@ -142,7 +145,7 @@ def _from_categories(name: str, dtype: pd.CategoricalDtype, known: pd.Series[Any
 
 
 def _plain_values(name: str, known: pd.Series[Any], turn: str = ".astype") -> list[Any]:
-    """Return the different values, in order of appearance, as plain Python values; `turn` would make others of them."""
+    """Return the distinct values as plain Python values; messages suggest the method `turn` for other types."""
     values = [plain(v) for v in known.tolist()]
     for value in values:
         if isinstance(value, date | timedelta | pd.Period):
@@ -164,28 +167,28 @@ _PLAIN = re.compile(r"[-+]?\d+")
 _UNKNOWN = frozenset(("", "-", "–", "?", "n/a", "na", "nan", "none", "null", "unknown", "missing"))
 
 
-def doubts(features: Iterable[Feature]) -> list[str]:
-    """Return a sentence or two on each column whose texts mean something else than categories of their own."""
-    said = []
+def warnings_of(features: Iterable[Feature]) -> list[str]:
+    """Return a warning for each column whose texts are probably numbers, or spellings of the same category."""
+    warned = []
     for feature in features:
         texts = [v for v in feature.values if isinstance(v, str) and v not in feature.excluded]
         if feature.kind != "category" or len(texts) < 2:
             continue
-        # whoever made pandas categories of numbers meant names
+        # numbers in a pandas categorical are meant as names
         if not feature.categories and any(not _PLAIN.fullmatch(text.strip()) for text in _numbers(feature.values)):
-            said.append(f"column {feature.name!r} {numbers_as_text(texts)}")
+            warned.append(f"column {feature.name!r} {numbers_as_text(texts)}")
         if alike := _alike(texts):
-            said.append(_told_alike(feature.name, alike))
-    return said
+            warned.append(_alike_warning(feature.name, alike))
+    return warned
 
 
 def look_like_numbers(values: Sequence[Any]) -> bool:
-    """Whether these are texts, and all but the words for an unknown value are numbers as people write them."""
+    """Whether these are texts, and all but words for an unknown value are written numbers."""
     return bool(_numbers(values))
 
 
 def numbers_as_text(values: Sequence[Any]) -> str:
-    """Say of such a column what becomes of it, and how to mend that."""
+    """Return the warning for a column of numbers written as text."""
     example = max(_numbers(values), key=lambda text: (not _PLAIN.fullmatch(text.strip()), len(text)))
     return (
         f"looks like numbers written as text, such as {example!r}; as categories they have no order. Convert it: write "
@@ -195,7 +198,7 @@ def numbers_as_text(values: Sequence[Any]) -> str:
 
 
 def _numbers(values: Sequence[Any]) -> list[str]:
-    """Return the texts that are numbers, or nothing where some of the values are neither numbers nor unknown."""
+    """Return the texts that are numbers; nothing if some value is neither a number nor unknown."""
     if not all(isinstance(value, str) for value in values):
         return []
     known = [value for value in values if value.strip().casefold() not in _UNKNOWN]
@@ -203,14 +206,14 @@ def _numbers(values: Sequence[Any]) -> list[str]:
 
 
 def _alike(texts: Sequence[str]) -> list[list[str]]:
-    """Return the groups of texts that differ only by case or blanks."""
+    """Return groups of texts that differ only by case or blanks."""
     groups: dict[str, list[str]] = {}
     for text in texts:
         groups.setdefault(" ".join(text.split()).casefold(), []).append(text)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _told_alike(name: str, groups: Sequence[Sequence[str]]) -> str:
+def _alike_warning(name: str, groups: Sequence[Sequence[str]]) -> str:
     more = f"; and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
     shown = "; ".join(listed(group) for group in groups[:_SHOWN])
     return (
@@ -221,7 +224,7 @@ def _told_alike(name: str, groups: Sequence[Sequence[str]]) -> str:
 
 
 def dtype_name(dtype: Any) -> str:
-    """Return a name for a dtype. pandas tells its kinds of text apart, but not by how it prints them."""
+    """Return a name that pandas reads back as the same dtype, which for text dtypes is not what it prints."""
     text = str(dtype)
     if isinstance(dtype, pd.StringDtype) and text == "string":
         return f"string[{dtype.storage}]"

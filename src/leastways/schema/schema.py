@@ -1,4 +1,4 @@
-"""The schema: all features of a table, the rules across them, and the way between frames and codes."""
+"""The schema: the features of a table, the rules across them, and the encoding of tables as codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,30 @@ from leastways.schema.rules import Rule, as_rules
 
 @dataclass(frozen=True)
 class Schema:
-    """What each column is, how a person may move in it, and which combinations are possible."""
+    """What each column is, how a person may move in it, and which combinations are permitted.
+
+    Parameters
+    ----------
+    features
+        The columns, in the order of the table.
+    target
+        The column that the model predicts; tables of people may lack it.
+    rules
+        Rules across features: `IfThen`, `Forbidden`, `Linked`, `AtMost`, or types of your own.
+
+    Raises
+    ------
+    SchemaError
+        If a rule names an unknown feature or value, or rules contradict each other.
+
+    Examples
+    --------
+    >>> from leastways import AtMost, Feature, Schema
+    >>> schema = Schema((Feature("hours", "integer", (20, 30, 40), dtype="int64"),), rules=(AtMost(1),))
+    >>> print(schema)
+    Schema of 1 features, 1 rules
+      hours: integer, any, a whole number from 20 to 40
+    """
 
     features: tuple[Feature, ...]
     target: str | None = None
@@ -47,14 +70,32 @@ class Schema:
     def infer(
         cls, frame: pd.DataFrame, target: str | None = None, *, rules: Sequence[Rule | Mapping[str, Any]] = ()
     ) -> Schema:
-        """Read kinds and grids off a training table.
+        """Return the schema of a training table: kinds and grids from its data, all directions `any`.
 
         Integers take every value between the smallest and the largest (more than 1,000 of them: a quantile grid),
         reals at most 100 quantile points. A pandas categorical keeps its categories, in order if it is ordered; those
         that do not occur are excluded. Everything else becomes a category of the values that occur, without order.
-        All directions are `any`: say with `update` what a person cannot do. An error names all columns that cannot be
-        features at once. It warns of texts that differ only by case or blanks ("Paris", "PARIS"), which are separate
-        categories, and of numbers written as text ("35%"), whose order is lost.
+        Set directions with `update`. A warning names texts that differ only by case or blanks ("Paris", "PARIS"),
+        which are separate categories, and numbers written as text ("35%"), whose order is lost.
+
+        Parameters
+        ----------
+        frame
+            The training table.
+        target
+            The column that the model predicts, which is no feature.
+        rules
+            Rules across features.
+
+        Returns
+        -------
+        Schema
+            A feature for each column but the target.
+
+        Raises
+        ------
+        SchemaError
+            If columns cannot be features; the message names all of them.
 
         Examples
         --------
@@ -135,27 +176,27 @@ class Schema:
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each feature's slots begin in a cost table, and the table's height at the end: [F + 1]."""
+        """The first slot of each feature in a cost table, and the number of slots at the end, [F + 1]."""
         return np.concatenate([[0], np.cumsum([f.n_slots for f in self.features])]).astype(np.int64)
 
     @cached_property
     def draws(self) -> NDArray[np.int64]:
-        """Which random draws each slot of a cost table has, [V]: slot by slot.
+        """The random draw that each slot of a cost table uses, [V].
 
-        The last slot of a grid without gaps is for the few people who stand beyond its ends. Such slots come after all
-        others, so that everybody else draws what they would draw without them.
+        The last slot of a gapless grid serves only people with a number beyond its ends. Such slots come after all
+        others, so that other people's draws do not depend on them.
         """
         rare = np.concatenate([np.arange(f.n_slots) == _rare_slot(f) for f in self.features])
         return np.argsort(np.argsort(rare, kind="stable"), kind="stable").astype(np.int64)
 
     def position(self, name: str) -> int:
-        """Return a feature's place among the features."""
+        """Return a feature's position among the features."""
         if name not in self.by_name:
             raise SchemaError(f"there is no feature {name!r}." + nearest(name, self.names))
         return self.names.index(name)
 
     def problems(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """List every value that does not fit: row, column, value, problem. Raises if the columns do not fit."""
+        """Return the values that do not fit (row, column, value, problem); raise if the columns do not fit."""
         return checks.problems_of(checks.check_columns(frame, self.features, self.target), self.features)
 
     def validate(self, frame: pd.DataFrame) -> None:
@@ -165,12 +206,12 @@ class Schema:
             checks.raise_problems(problems)
 
     def encode(self, frame: pd.DataFrame) -> Encoded:
-        """Check a table and turn it into codes."""
+        """Check a table and return it as codes."""
         self.validate(frame)
         return self.encode_checked(frame)
 
     def encode_checked(self, frame: pd.DataFrame) -> Encoded:
-        """Turn a table that is known to fit into codes."""
+        """Return a table that is known to fit as codes."""
         columns = [encode_column(f, frame[f.name]) for f in self.features]
         codes, at, own = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
         return Encoded(codes, at, own, frame.index)
@@ -182,9 +223,23 @@ class Schema:
         rows: NDArray[np.intp] | None = None,
         index: pd.Index[Any] | None = None,
     ) -> pd.DataFrame:
-        """Turn codes back into a table with the original dtypes, categories and index.
+        """Return codes as a table with the original dtypes, categories and index.
 
-        `decode(schema.encode(frame))` is `frame`. For options, `rows[i]` says whose grid row `i` of `codes` is in.
+        Parameters
+        ----------
+        codes
+            What `encode` returned, or an array [rows, features] of codes.
+        people
+            The people in whose grids an array of codes is; None for codes without own values.
+        rows
+            For options: the position in `people` of each row's person.
+        index
+            Labels of the rows of the result.
+
+        Returns
+        -------
+        DataFrame
+            ``schema.decode(schema.encode(frame))`` equals ``frame``.
         """
         if isinstance(codes, Encoded):
             people, index = codes, codes.index
@@ -194,9 +249,9 @@ class Schema:
     def decode_columns(
         self, codes: Codes, people: Encoded | None = None, rows: NDArray[np.intp] | None = None
     ) -> dict[str, Any]:
-        """Turn codes back into columns of the original dtypes, by name; as `decode`, for a table with more in it.
+        """Return codes as columns of the original dtypes by name, as `decode` puts them into a table.
 
-        Without people, codes are places in the grid, and the one behind its end is a missing value.
+        Without people, codes are positions in the grid, and the one after its end is a missing value.
         """
         codes = np.asarray(codes, dtype=np.int32, order="F")
         columns: dict[str, Any] = {}
@@ -221,7 +276,15 @@ class Schema:
         )
 
     def to_yaml(self, path: str | Path | None = None) -> str:
-        """Write the schema as commented YAML, to a file if a path is given; returns the text."""
+        """Return the schema as commented YAML, and write it to a file if a path is given.
+
+        Examples
+        --------
+        >>> from leastways import Feature, Schema
+        >>> schema = Schema((Feature("hours", "integer", (20, 21, 22), dtype="int64"),))
+        >>> Schema.from_yaml(schema.to_yaml()) == schema
+        True
+        """
         text = files.to_text(self.features, self.target, self.rules)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -229,7 +292,7 @@ class Schema:
 
     @classmethod
     def from_yaml(cls, source: str | Path) -> Schema:
-        """Read a schema from a YAML file, or from YAML text (anything with a line break)."""
+        """Read a schema from a YAML file, or from YAML text, which is any text with a line break."""
         is_text = isinstance(source, str) and "\n" in source
         text, where = (str(source), "schema text") if is_text else (files.read_path(source), f"schema {str(source)!r}")
         features, target, rules = files.read_text(text, where)
@@ -243,12 +306,12 @@ class Schema:
         return "\n".join([f"Schema of {len(self.features)} features, {len(self.rules)} rules", *rows])
 
     def _repr_html_(self) -> str:
-        """Show the schema at the end of a notebook's cell."""
+        """Return the schema as HTML, which notebooks show."""
         return schema_html(self)
 
 
 def _rare_slot(feature: Feature) -> int:
-    """Return the slot of a gapless grid that only people beyond its ends need; -1 if there is none."""
+    """Return the slot of a gapless grid that only people with a number beyond its ends use; -1 if there is none."""
     return len(feature.values) if feature.numeric and feature.gapless and not feature.missing else -1
 
 

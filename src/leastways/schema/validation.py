@@ -1,4 +1,4 @@
-"""Whether a data frame fits the schema: every fault with its column, row, value and what is allowed."""
+"""Check that a data frame fits the schema; report each fault with its column, row, value and what is allowed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST = 200  # characters of a value that a message shows
 
 
 def check_is_frame(frame: object) -> pd.DataFrame:
-    """Raise where something else than a pandas DataFrame was given, and say how to make one of it."""
+    """Return a DataFrame as it is; raise for anything else, with a hint how to make one."""
     if isinstance(frame, pd.DataFrame):
         return frame
     kind, package = type(frame).__qualname__, type(frame).__module__.split(".")[0]
@@ -105,19 +105,19 @@ _NO_PROBLEMS = _problem_table(pd.DataFrame(), (), ())
 
 
 def describe(problem: Any) -> str:
-    """Say one fault in a sentence (a row of `problems_of`)."""
+    """Return one fault, a row of `problems_of`, as a phrase."""
     return f"column {problem.column!r}: {_shown(problem.value)} {problem.problem}"
 
 
 def raise_problems(problems: pd.DataFrame) -> None:
-    """Raise one error that names the first faults and keeps them all."""
+    """Raise an error that names the first faults and keeps all of them as `problems`."""
     lines = [f"  row {plain(p.row)!r}, {describe(p)}" for p in problems.head(5).itertuples()]
     more = f"\n  ... and {len(problems) - 5} more (see error.problems)" if len(problems) > 5 else ""
     raise DataError("the table does not fit the schema:\n" + "\n".join(lines) + more, problems)
 
 
 def _fits(feature: Feature, column: pd.Series[Any]) -> bool:
-    """Say quickly that a column is as it should be; False means that it has to be looked at closely."""
+    """Whether a quick check finds no fault in a column; if not, `_faults` checks it value by value."""
     if not feature.numeric:
         return bool((category_codes(feature, column) >= 0).all()) and not column.hasnans
     if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "iuf":
@@ -129,7 +129,7 @@ def _fits(feature: Feature, column: pd.Series[Any]) -> bool:
 
 
 def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.intp], str]]:
-    """Return (row positions, what is wrong) for one column."""
+    """Return the faults of one column: row positions, and what is wrong there."""
     empty = column.isna().to_numpy()
     allowed = feature.possible_text()
     if not feature.missing:
@@ -156,12 +156,12 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
     least, most = (np.nan if end is None else end for end in feature.valid_range)
     outside = beyond & ((x < least) | (x > most))
     out.append((np.flatnonzero(outside), f"is outside the valid range; allowed: {allowed}"))
-    endless = np.zeros(len(column), dtype=bool)
-    endless[usable] = [_is_endless(value) for value in given]
-    endless &= beyond & ~outside
-    out.append((np.flatnonzero(endless), f"is not finite; allowed: {allowed}"))
+    infinite = np.zeros(len(column), dtype=bool)
+    infinite[usable] = [_is_infinite(value) for value in given]
+    infinite &= beyond & ~outside
+    out.append((np.flatnonzero(infinite), f"is not finite; allowed: {allowed}"))
     held = f"is beyond what can be worked with; allowed: {low:.16g} to {high:.16g}"
-    out.append((np.flatnonzero(beyond & ~outside & ~endless), held))
+    out.append((np.flatnonzero(beyond & ~outside & ~infinite), held))
     if feature.whole:
         broken = usable & ~beyond & (x != np.round(x))
         out.append((np.flatnonzero(broken), f"is not a whole number; allowed: {allowed}"))
@@ -171,14 +171,14 @@ def _faults(feature: Feature, column: pd.Series[Any]) -> list[tuple[NDArray[np.i
 def _as_float(value: Any) -> float:
     try:
         return float(value)
-    except OverflowError:  # Python's integers know no limit
+    except OverflowError:  # a Python integer can exceed all floats
         return np.inf if value > 0 else -np.inf
 
 
-def _is_endless(value: Any) -> bool:
+def _is_infinite(value: Any) -> bool:
     try:
         return math.isinf(value)
-    except OverflowError:  # an integer, however large, has an end
+    except OverflowError:  # an integer is finite, however large
         return False
 
 
@@ -187,14 +187,14 @@ def _is_nan(value: Any) -> bool:
 
 
 def not_numbers(column: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Mark what is no number; truth values and text are not."""
+    """Return a mask of the values that are no numbers; truth values and texts are none."""
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         return np.zeros(len(column), dtype=np.bool_)
     return np.array([not is_real(v) for v in column], dtype=np.bool_)
 
 
 def _shown(value: Any) -> str:
-    """Return a value as a message can hold it: a whole letter in a field should not become a letter in a report."""
+    """Return a value for a message, shortened if it is very long."""
     text = repr(plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
 

@@ -1,4 +1,4 @@
-"""Schemas as YAML a person can read and edit, and back; a typo is named, with the nearest key."""
+"""Write schemas as YAML that people can edit, and read them; unknown keys are errors that suggest the nearest."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HEADER = """\
 
 
 class _Writer(yaml.SafeDumper):
-    """Writes lists in one line, so that a long grid does not hide the next feature, and odd line breaks as escapes."""
+    """Writes a list in one line, which keeps long grids short, and unusual line breaks as escapes."""
 
 
 def _text(writer: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -53,7 +53,7 @@ _Writer.add_representer(list, lambda writer, data: writer.represent_sequence("ta
 
 
 def to_text(features: Sequence[Feature], target: str | None, rules: Sequence[Rule]) -> str:
-    """Write a schema as commented YAML."""
+    """Return a schema as commented YAML."""
     head = _dump({"version": VERSION, "target": target})
     body = _dump({"features": {f.name: feature_dict(f) for f in features}})
     tail = "rules:\n" + "".join(f"- {_dump(r.to_dict(), inline=True)}" for r in rules) if rules else "rules: []\n"
@@ -66,7 +66,7 @@ def _dump(data: Mapping[str, Any], inline: bool = False) -> str:
 
 
 def feature_dict(feature: Feature) -> dict[str, Any]:
-    """Return what a schema file says of a feature, in the shortest form that brings the same grid back."""
+    """Return a feature's settings in a schema file, in the shortest form with the same grid."""
     out: dict[str, Any] = {"kind": feature.kind, "direction": feature.direction}
     if feature.numeric:
         out.update(_grid_dict(feature))
@@ -88,7 +88,7 @@ def feature_dict(feature: Feature) -> dict[str, Any]:
 
 
 def _grid_dict(feature: Feature) -> dict[str, Any]:
-    """Return a grid as min and max, with a step if need be, or point by point."""
+    """Return a grid as min and max, with a step if needed, or point by point."""
     values, steps = feature.values, len(feature.values) - 1
     low, high = values[0], values[-1]
     if feature.kind == "integer" and high - low == steps:
@@ -122,7 +122,7 @@ def read_text(text: str, where: str) -> tuple[list[Feature], Any, Any]:
 
 
 def feature_from_dict(name: str, spec: object, where: str) -> Feature:
-    """Build a feature from what a schema file says of it."""
+    """Return the feature with these settings of a schema file."""
     where = f"{where}, feature {name!r}"
     if not isinstance(spec, Mapping):
         raise SchemaError(f"{where}: expected settings such as 'kind: integer', not {spec!r}.")
@@ -173,7 +173,7 @@ def _values(name: str, spec: Mapping[str, Any], where: str) -> tuple[Any, ...]:
 
 
 def read_path(path: str | Path) -> str:
-    """Read a schema file, saying plainly when it is not there."""
+    """Return the text of a schema file; raise `SchemaError` if it is absent or not UTF-8."""
     path = Path(path)
     if not path.is_file():
         raise SchemaError(f"there is no schema file {str(path)!r}.")

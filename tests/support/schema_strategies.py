@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the tables, schemas and rules that the tests of this folder are about."""
+"""Hypothesis strategies for tables, schemas and rules."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def frames(draw: st.DrawFn, max_rows: int = 6) -> pd.DataFrame:
 
 @st.composite
 def with_gaps(draw: st.DrawFn, column: pd.Series[Any]) -> pd.Series[Any]:
-    """The column, some of its values taken out; never all of them."""
+    """The column with some, but not all, of its values missing."""
     holds_none = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub"
     if holds_none or draw(st.booleans()):
         return column
@@ -145,12 +145,12 @@ def _features(draw: st.DrawFn, name: str) -> Feature:
         return Feature(name, "real", tuple(sorted(draw(st.sets(_floats, min_size=1)))), direction, dtype, **words)
     values = draw(st.lists(texts, min_size=1, max_size=6, unique=True))
     dtype = draw(st.sampled_from(["str", "object", "category"]))
-    shunned = tuple(draw(st.sets(st.sampled_from(values))))
-    return Feature(name, kind, tuple(values), direction, dtype, excluded=shunned, **words)  # type: ignore[arg-type]
+    some = tuple(draw(st.sets(st.sampled_from(values))))
+    return Feature(name, kind, tuple(values), direction, dtype, excluded=some, **words)  # type: ignore[arg-type]
 
 
 def _rules(features: tuple[Feature, ...]) -> st.SearchStrategy[Any]:
-    """Rules of every form; those about states cover so little that they never contradict each other."""
+    """Rules of each type; those about states concern so few values that they do not contradict each other."""
     wide = [f for f in features if len(f.values) > 4]
     ordered = [f.name for f in features if f.ordered and f.direction == "any"]
     forms: list[st.SearchStrategy[Any]] = [st.integers(1, 4).map(AtMost)]

@@ -1,4 +1,4 @@
-"""Every setting of a feature, and every way to get one wrong."""
+"""Settings of a feature, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SCHEMA = Schema.infer(TABLE)
         ("hours-week", {"direction": "down"}, "direction", "down"),
     ],
 )
-def test_settings(name: str, settings: dict[str, Any], attribute: str, expected: Any) -> None:
+def test_each_setting_changes_its_attribute(name: str, settings: dict[str, Any], attribute: str, expected: Any) -> None:
     updated = SCHEMA.update({name: settings})
     assert getattr(updated.by_name[name], attribute) == expected
     others = [f for f in SCHEMA.features if f.name != name]
@@ -70,7 +70,7 @@ def test_update_leaves_the_old_schema_alone_and_takes_names_as_arguments() -> No
     assert updated.update(rules=[]).rules == ()
 
 
-def test_kind_and_direction_change_together() -> None:
+def test_kind_and_direction_change_in_one_update() -> None:
     up = SCHEMA.update(level={"direction": "up"})
     assert up.update(level={"kind": "category", "direction": "any"}).by_name["level"].kind == "category"
 
@@ -113,7 +113,7 @@ def test_kind_and_direction_change_together() -> None:
         ("debt", {"step": 1e-9}, "makes more than 20,000 points"),
     ],
 )
-def test_mistakes_are_named(name: str, settings: Any, message: str) -> None:
+def test_wrong_settings_raise_with_the_nearest_name(name: str, settings: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         SCHEMA.update({name: settings})
 
@@ -136,7 +136,7 @@ def test_a_column_must_be_able_to_hold_its_grid(dtype: str, kind: Any, values: A
         Feature("x", kind, values, dtype=dtype)
 
 
-def test_features_must_differ_and_exist() -> None:
+def test_feature_names_must_be_unique_and_present() -> None:
     with pytest.raises(SchemaError, match="at least one feature"):
         Schema(())
     with pytest.raises(SchemaError, match="must be unique: 'age', 'age'"):
@@ -157,7 +157,7 @@ def test_a_stepped_grid_has_both_ends_and_even_steps(low: int, span: int, step: 
     assert (np.diff(grid) > 0).all()
 
 
-def test_values_that_nobody_is_led_to() -> None:
+def test_excluded_values_are_not_offered() -> None:
     schema = SCHEMA.update(age={"excluded": [20, 30]})
     assert schema.by_name["age"].excluded == (20, 30)
     assert schema.by_name["age"].offered.sum() == len(schema.by_name["age"].values) - 2
@@ -169,7 +169,7 @@ def test_values_that_nobody_is_led_to() -> None:
         SCHEMA.update(age={"excluded": "abc"})
 
 
-def test_a_step_names_multiples() -> None:
+def test_a_step_without_min_gives_its_multiples() -> None:
     schema = Schema.infer(pd.DataFrame({"dti": [0.004, 0.137, 0.3]})).update(dti={"step": 0.01})
     assert schema.features[0].values == (0.004, *(k / 100 for k in range(1, 31)))
     below = Schema.infer(pd.DataFrame({"x": [-7, 3]})).update(x={"step": 5})
@@ -183,7 +183,7 @@ def test_a_step_names_multiples() -> None:
     st.sampled_from(["float64", "float32"]),
 )
 def test_a_step_keeps_the_ends(values: list[float], step: float, dtype: str) -> None:
-    """Limits stay as they were, and all between them are multiples of the step."""
+    """All points between the ends are multiples of the step."""
     frame = pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
     if np.ptp(frame["x"]) / step > 10_000:
         return

@@ -1,4 +1,4 @@
-"""What a notebook shows of a schema."""
+"""A schema as HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from leastways.schema import AtMost, Schema
 from tests.support.html_page import Page
 
 
-def test_every_feature_and_rule_is_shown_as_text() -> None:
+def test_html_shows_every_feature_and_rule_as_escaped_text() -> None:
     frame = pd.DataFrame({"age": [20, 24], "<b>job</b>": ["a & b", "<i>c</i>"], "approved": [0, 1]})
     schema = Schema.infer(frame, target="approved").update(age={"direction": "up"}, rules=[AtMost(1)])
     page = Page(schema._repr_html_())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leastways.errors import DataError, SchemaError
 from leastways.schema import Schema
-from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames
+from tests.support.schema_strategies import ODD_TEXTS_MAY_BE_ALIKE, frames
 
 pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
@@ -29,7 +29,7 @@ class Other:
 
 
 @given(frames())
-def test_the_table_a_schema_was_read_from_fits(frame: pd.DataFrame) -> None:
+def test_the_inferred_table_fits_its_schema(frame: pd.DataFrame) -> None:
     schema = Schema.infer(frame)
     schema.validate(frame)
     assert len(schema.problems(frame)) == 0
@@ -79,14 +79,14 @@ def test_a_bad_value_is_named_with_row_column_and_what_is_allowed(column: str, v
 @pytest.mark.parametrize(
     ("value", "meant"), [("male", "Male"), ("FEMALE", "Female"), (" Male", "Male"), ("Femle", "Female")]
 )
-def test_the_category_that_differs_by_case_or_blanks_alone_is_meant(value: str, meant: str) -> None:
-    """By its letters 'male' is nearer to 'Female'."""
+def test_hint_prefers_the_category_that_differs_only_by_case_or_blanks(value: str, meant: str) -> None:
+    """By edit distance 'male' is nearer to 'Female'."""
     schema = Schema.infer(pd.DataFrame({"sex": ["Female", "Male"]}))
     problem = schema.problems(pd.DataFrame({"sex": [value]}))["problem"].iloc[0]
     assert problem.endswith(f" Did you mean {meant!r}?")
 
 
-def test_people_may_stand_beyond_the_ends_of_a_grid() -> None:
+def test_numbers_beyond_the_grid_fit() -> None:
     SCHEMA.validate(GOOD.assign(age=[5, 130], debt=[-40.0, 1e9]))
 
 
@@ -107,7 +107,7 @@ def test_a_number_outside_the_valid_range_is_a_fault(valid_range: Any, value: in
     assert f"row 'bob', column 'age': {message}" in str(caught.value)
 
 
-def test_what_a_column_cannot_hold_is_a_fault() -> None:
+def test_numbers_beyond_the_dtype_are_faults() -> None:
     schema = Schema.infer(TRAIN.astype({"age": "int8", "debt": "float16"}), target="y")
     faults = schema.problems(GOOD.assign(age=[127, 128], debt=[65504.0, 1e5]))
     assert faults["problem"].tolist() == [
@@ -124,8 +124,8 @@ def test_valid_range_and_column_range_have_messages_of_their_own() -> None:
     ]
 
 
-def test_integers_that_no_float_holds() -> None:
-    """They would be changed on the way, or stop the call."""
+def test_integers_beyond_exact_floats_are_faults() -> None:
+    """They would be rounded, or overflow."""
     ages = pd.Series([2**53 + 1, 10**400], index=GOOD.index, dtype=object)
     assert SCHEMA.problems(GOOD.assign(age=ages))["row"].tolist() == ["ann", "bob"]
     assert len(SCHEMA.problems(GOOD.assign(age=[2**53 - 1, 1 - 2**53]))) == 0
@@ -164,7 +164,7 @@ def test_numbers_may_come_in_any_dtype(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "Float32", "float16"])
-def test_the_ends_of_a_grid_are_shown_without_digits_that_mean_nothing(dtype: str) -> None:
+def test_messages_show_grid_ends_in_the_precision_of_the_column(dtype: str) -> None:
     """0.1 in single precision is 0.10000000149011612."""
     schema = Schema.infer(pd.DataFrame({"rate": pd.Series([0.1, 0.3, 78.75], dtype=dtype)}))
     assert "rate: real, any, a number from 0.1 to 78.75" in str(schema)
@@ -189,7 +189,7 @@ def test_the_ends_of_a_grid_are_shown_without_digits_that_mean_nothing(dtype: st
         (None, ["expected a pandas DataFrame, not NoneType."]),
     ],
 )
-def test_faults_of_the_whole_table(frame: Any, messages: list[str]) -> None:
+def test_faults_of_the_whole_table_raise(frame: Any, messages: list[str]) -> None:
     with pytest.raises(DataError) as caught:
         SCHEMA.validate(frame)
     assert all(message in str(caught.value) for message in messages)

@@ -1,4 +1,4 @@
-"""Kinds, grids and dtypes as a training table shows them."""
+"""Kinds, grids and dtypes that `Schema.infer` reads off a training table, its errors and warnings."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_up_to_1000_integers_are_listed_and_more_become_quantiles(span: int, low
         assert not feature.gapless
 
 
-def test_what_is_said_of_bins_keeps_their_order() -> None:
+def test_ordered_bins_keep_their_order() -> None:
     bins = pd.Series(pd.cut([1.0, 2.0, 9.0, 10.0], 3), name="x")
     with pytest.raises(SchemaError, match=r"Turn the column into text: \.cat\.rename_categories\(str\)\."):
         Schema.infer(bins.to_frame())
@@ -126,18 +126,18 @@ def test_target_and_order_of_columns() -> None:
         (pd.DataFrame({"y": [1]}), "y", "at least one feature"),
     ],
 )
-def test_what_cannot_be_a_feature_is_named(frame: pd.DataFrame, target: str | None, message: str) -> None:
+def test_columns_that_cannot_be_features_are_named(frame: pd.DataFrame, target: str | None, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         Schema.infer(frame, target=target)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame(), pd.DataFrame({"x": []})])
-def test_nothing_to_infer_from(frame: Any) -> None:
+def test_empty_tables_are_refused(frame: Any) -> None:
     with pytest.raises(DataError, match="at least one row"):
         Schema.infer(frame)
 
 
-def test_no_table_at_all() -> None:
+def test_other_types_than_tables_are_refused() -> None:
     with pytest.raises(DataError, match="expected a pandas DataFrame, not list"):
         Schema.infer([1])  # type: ignore[arg-type]
 
@@ -158,13 +158,13 @@ def test_all_faults_are_named_at_once() -> None:
     ]
 
 
-def test_what_is_no_date_stays_a_category() -> None:
+def test_texts_that_are_not_all_dates_are_categories() -> None:
     assert infer(["2020-01-01", "never"]).values == ("2020-01-01", "never")
     assert infer(["2020-01", "1-2-3"]).kind == "category"
     assert infer(["2020-01-01", "2020-01-01"]).values == ("2020-01-01",)  # one label alone, which nobody can change
 
 
-def test_decimals_of_arrow() -> None:
+def test_arrow_decimals_are_refused_with_advice() -> None:
     pa = pytest.importorskip("pyarrow")
     message = r"Turn the column into numbers: \.astype\(float\)"
     with pytest.raises(SchemaError, match=r"column 'x' holds Decimal\('1.50'\) \(Decimal\).*" + message):
@@ -173,7 +173,7 @@ def test_decimals_of_arrow() -> None:
         Feature("x", "real", (1.0,), dtype="decimal128(10, 2)[pyarrow]")
 
 
-def test_text_of_arrow_stays_what_it_is() -> None:
+def test_arrow_text_keeps_its_dtype() -> None:
     """pandas has two kinds of text that print alike."""
     pa = pytest.importorskip("pyarrow")
     kinds: list[Any] = [pd.ArrowDtype(pa.string()), pd.StringDtype("pyarrow"), pd.ArrowDtype(pa.large_string()), "str"]
@@ -186,7 +186,7 @@ def test_text_of_arrow_stays_what_it_is() -> None:
         pd.testing.assert_frame_equal(schema.decode(schema.encode(grouped)), grouped)
 
 
-def test_dictionaries_of_arrow() -> None:
+def test_arrow_dictionaries_are_refused_with_advice() -> None:
     pa = pytest.importorskip("pyarrow")
     column = pd.Series(["b", "a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
     with pytest.raises(SchemaError, match=r"column 'x' is an Arrow dictionary; .*\.astype\('category'\)"):
@@ -195,8 +195,8 @@ def test_dictionaries_of_arrow() -> None:
 
 
 @pytest.mark.parametrize("values", [[3, 1, 2], [1, 2.0, 3], [1.5, None, 2.5], [1, pd.NA, 3]])
-def test_numbers_kept_as_objects_are_not_taken_for_names(values: list[Any]) -> None:
-    """Databases hand them out so; as names they would have no order, and a cost at random."""
+def test_numbers_in_object_columns_are_refused(values: list[Any]) -> None:
+    """Databases return them so; as categories they would have no order."""
     column = pd.Series(values, dtype=object)
     with pytest.raises(SchemaError, match=r"column 'x' holds numbers, but as objects.*to_numeric.*'category'"):
         Schema.infer(pd.DataFrame({"x": column}))
@@ -216,13 +216,13 @@ def test_numbers_kept_as_objects_are_not_taken_for_names(values: list[Any]) -> N
         ["12 EUR", "1'300 CHF"],
     ],
 )
-def test_numbers_written_as_text_are_told_apart_from_categories(texts: list[str]) -> None:
+def test_numbers_written_as_text_cause_a_warning(texts: list[str]) -> None:
     with pytest.warns(
         UserWarning, match=r"column 'x' looks like numbers written as text, such as .*Convert it"
     ) as told:
         feature = infer(texts, "str")
     assert feature.kind == "category"
-    assert [warning.filename.endswith("test_infer.py") for warning in told] == [True]
+    assert [warning.filename.endswith("test_inference.py") for warning in told] == [True]
 
 
 @pytest.mark.parametrize(
@@ -240,16 +240,16 @@ def test_numbers_written_as_text_are_told_apart_from_categories(texts: list[str]
         ),
     ],
 )
-def test_texts_that_are_no_numbers(texts: list[str]) -> None:
+def test_other_texts_cause_no_number_warning(texts: list[str]) -> None:
     assert set(infer(texts, "str").values) == set(texts)
 
 
-def test_categories_made_on_purpose_may_be_numbers() -> None:
+def test_a_pandas_categorical_of_numbers_causes_no_warning() -> None:
     assert infer(["35%", "40%"], "category").values == ("35%", "40%")
 
 
 @pytest.mark.parametrize("form", ["€{},000", "{}", "{}%"])
-def test_many_numbers_written_as_text(form: str) -> None:
+def test_many_numbers_written_as_text_are_refused(form: str) -> None:
     texts = [form.format(n) for n in range(1, 300)]
     with pytest.raises(
         SchemaError, match=r"has 299 different values; it looks like numbers .* '€?100(%|,000)?'"
@@ -261,7 +261,7 @@ def test_many_numbers_written_as_text(form: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["str", "category"])
-def test_texts_that_differ_only_by_case_or_blanks(dtype: str) -> None:
+def test_texts_that_differ_only_by_case_or_blanks_cause_a_warning(dtype: str) -> None:
     texts = ["Berlin", "berlin", "Bonn", "master of  arts", "Master of arts ", "BERLIN"]
     with pytest.warns(UserWarning, match="differ only by case") as told:
         assert len(infer(texts, dtype).values) == 6
@@ -271,10 +271,10 @@ def test_texts_that_differ_only_by_case_or_blanks(dtype: str) -> None:
     assert "Bonn" not in said
 
 
-def test_only_some_pairs_are_shown() -> None:
+def test_the_warning_shows_only_some_groups() -> None:
     with pytest.warns(UserWarning, match=r"'C', 'c'; 'D', 'd'; and 2 more\. "):
         infer([*"abcdef", *"ABCDEF"], "str")
 
 
-def test_categories_that_do_not_occur_are_not_alike() -> None:
+def test_excluded_categories_cause_no_warning() -> None:
     assert infer(pd.Categorical(["a", "b"], ["a", "A", "b"])).excluded == ("A",)

@@ -1,4 +1,4 @@
-"""Raw tables and codes are two ways to write the same thing."""
+"""Encoding and decoding are inverse, for grid points, own values and missing values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from leastways.schema import Feature, Schema
-from leastways.schema.encoding import category_codes, encode_relative, grid_places, levels_of, slots_used
-from tests.schema.frames import ODD_TEXTS_MAY_BE_ALIKE, frames, people_of
+from leastways.schema.encoding import category_codes, encode_relative, grid_points, levels_of, slots_used
+from tests.support.schema_strategies import ODD_TEXTS_MAY_BE_ALIKE, frames, people_of
 
 pytestmark = ODD_TEXTS_MAY_BE_ALIKE
 
@@ -28,8 +28,8 @@ def test_decode_undoes_encode(frame: pd.DataFrame) -> None:
 
 
 @given(frames(), st.data())
-def test_a_value_between_grid_points_is_never_rounded_away(frame: pd.DataFrame, data: st.DataObject) -> None:
-    """People need not stand on the grid that the training table gave."""
+def test_values_off_the_grid_are_not_rounded(frame: pd.DataFrame, data: st.DataObject) -> None:
+    """A person's number need not be a point of the training table's grid."""
     schema = Schema.infer(frame)
     people = data.draw(people_of(frame, schema))
     encoded = schema.encode(people)
@@ -38,8 +38,8 @@ def test_a_value_between_grid_points_is_never_rounded_away(frame: pd.DataFrame, 
 
 
 @given(frames(), st.data())
-def test_options_decode_to_values_that_encode_to_them(frame: pd.DataFrame, data: st.DataObject) -> None:
-    """Every code in a person's grid stands for one value there, the grid's points and their own, and back."""
+def test_every_code_of_a_person_round_trips_through_its_value(frame: pd.DataFrame, data: st.DataObject) -> None:
+    """Grid points and own values alike."""
     schema = Schema.infer(frame)
     people = data.draw(people_of(frame, schema))
     encoded = schema.encode(people)
@@ -65,7 +65,7 @@ def test_options_decode_to_values_that_encode_to_them(frame: pd.DataFrame, data:
 
 @given(frames(), st.data())
 def test_levels_rise_with_codes(frame: pd.DataFrame, data: st.DataObject) -> None:
-    """Own values stand in their place, so a higher code is a higher number."""
+    """Own values are inserted in order, so a higher code is a higher number."""
     schema = Schema.infer(frame)
     people = data.draw(people_of(frame, schema))
     encoded = schema.encode(people)
@@ -86,7 +86,7 @@ def test_levels_rise_with_codes(frame: pd.DataFrame, data: st.DataObject) -> Non
 STEPPED = Feature("x", "real", (0.0, 0.1, 0.2), dtype="float32")
 
 
-def test_a_value_in_neither_grid_nor_person_has_no_code() -> None:
+def test_a_value_outside_grid_and_person_has_no_code() -> None:
     schema = Schema.infer(pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}))
     people = schema.encode(pd.DataFrame({"x": [1.5, 2.0], "y": ["a", "b"]}))
     options = pd.DataFrame({"x": [1.5, 1.7, 1.5, 2.0], "y": ["b", "a", "a", "c"]})
@@ -94,7 +94,7 @@ def test_a_value_in_neither_grid_nor_person_has_no_code() -> None:
     assert codes.tolist() == [[1, 1], [-1, 0], [-1, 0], [1, -1]]
 
 
-def test_a_short_float_on_a_step_is_that_grid_point() -> None:
+def test_float32_values_match_their_grid_points() -> None:
     """0.1 in a float32 column is not the 0.1 of Python; it is still the same point of the grid."""
     frame = pd.DataFrame({"x": np.array([0.0, 0.1, 0.2], dtype=np.float32)})
     encoded = Schema((STEPPED,)).encode(frame)
@@ -119,26 +119,26 @@ def test_own_values_keep_their_type(dtype: str, values: list[Any]) -> None:
     assert [type(v) for v in back["x"].tolist()] == [type(v) for v in values]
 
 
-def test_numbers_in_a_category_may_come_in_another_type() -> None:
+def test_category_values_match_across_number_types() -> None:
     """A bank that stored yes/no as 0/1 and one that stored booleans mean the same."""
     schema = Schema((Feature("owns", "category", (False, True), dtype="bool"),))
     frame = pd.DataFrame({"owns": [0, 1]})
     assert schema.decode(schema.encode(frame))["owns"].tolist() == [False, True]
 
 
-def test_decode_without_people_reads_the_plain_grid() -> None:
+def test_decode_without_people_uses_the_grid_alone() -> None:
     schema = Schema.infer(pd.DataFrame({"x": [0.5, 1.5], "y": ["a", "b"]}))
     assert_frame_equal(schema.decode(np.array([[1, 0]])), pd.DataFrame({"x": [1.5], "y": ["a"]}))
 
 
 @pytest.mark.parametrize("dtype", [object, pd.CategoricalDtype(["q", "x", "y"])])
-def test_a_missing_or_unknown_category_has_no_place(dtype: Any) -> None:
+def test_missing_and_unknown_categories_have_no_code(dtype: Any) -> None:
     feature = Feature("f", "category", ("y", "x"), missing=True, dtype="object")
     column = pd.Series(["x", None, "q", "y"], dtype=dtype)
     assert category_codes(feature, column).tolist() == [1, -1, -1, 0]
 
 
-def test_an_option_may_leave_a_value_missing_only_where_it_is_now() -> None:
+def test_an_option_may_miss_a_value_only_where_the_person_does() -> None:
     """The first person has a number of the grid, the second one beside it, and the third none."""
     feature = Feature("f", "real", (0.0, 1.0, 2.0), missing=True, dtype="float64")
     now = np.array([-1, 1, 3], np.int32), np.array([np.nan, 0.5, np.nan])
@@ -147,7 +147,7 @@ def test_an_option_may_leave_a_value_missing_only_where_it_is_now() -> None:
     assert encode_relative(feature, pd.Series([0.5] * 3), *now).tolist() == [-1, 1, -1]
 
 
-def test_each_slot_is_a_point_of_the_grid() -> None:
+def test_grid_points_of_slots_around_own_values() -> None:
     """Of a grid of three: an own value in slot 1, none, one behind the last point, one before the first."""
     at = np.array([[1], [-1], [3], [0]], np.int32)
-    assert grid_places(np.arange(4), at, 3).tolist() == [[0, 1, 1, 2], [0, 1, 2, 2], [0, 1, 2, 2], [0, 0, 1, 2]]
+    assert grid_points(np.arange(4), at, 3).tolist() == [[0, 1, 1, 2], [0, 1, 2, 2], [0, 1, 2, 2], [0, 0, 1, 2]]
