@@ -25,8 +25,8 @@ from leastways.search.exact import PEOPLE_TOGETHER, Cheapest, cheapest_states, s
 OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
 _MEANINGS: dict[str, str] = {
     "exact": "the cheapest accepted state costs {cost:.4g}",
-    "none_exists": "the model accepts no state that this person may reach",
-    "bounded": "no accepted state costs less than {bound:.4g}; whether there is one was not settled",
+    "none_exists": "the model accepts no state that is permitted to this person",
+    "bounded": "no accepted state costs less than {bound:.4g}; it is not known whether there is one",
     "already_positive": "the model accepts this person as they are",
 }
 
