@@ -31,7 +31,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from leastways.models import Library, as_model, libraries, register_library
+from leastways.models import Library, as_model, libraries, register_library, unregister_library
 from leastways.models.base import split_of
 from leastways.models.encoder_table import FastPath
 from leastways.models.libraries import Route, forest_trees, library_of, nameless
@@ -263,7 +263,7 @@ class Used(list[str]):
 @pytest.fixture
 def toy_library() -> Iterator[Used]:
     """A record for `Toy`, registered from outside the package as a user would."""
-    used, before = Used(), libraries._LIBRARIES.copy()
+    used = Used()
     register_library(
         Library(
             name="toy",
@@ -275,7 +275,7 @@ def toy_library() -> Iterator[Used]:
         )
     )
     yield used
-    libraries._LIBRARIES[:] = before
+    unregister_library("toy")
 
 
 SCHEMA_OF_NUMBERS = Schema(tuple(f for f in SCHEMA.features if f.name in NUMBERS))
@@ -285,7 +285,7 @@ def test_a_library_registered_from_outside_gets_its_tie_rule(toy_library: Used) 
     tied = TRAIN[NUMBERS].assign(age=30)
     assert (as_model(Toy(), 1).probability(tied) == 0.5).all()
     assert (as_model(Toy(), 0).probability(tied) < 0.5).all()  # the second class, 1, wins
-    libraries._LIBRARIES[:] = [known for known in libraries._LIBRARIES if known.name != "toy"]
+    unregister_library("toy")
     assert (as_model(Toy(), 1).probability(tied) < 0.5).all()  # unknown: the first class wins
     assert (as_model(Toy(), 0).probability(tied) == 0.5).all()
 

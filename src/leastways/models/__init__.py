@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from leastways.models.encoder_table import FastPath, FastPeople, NotColumnWise, with_offered_values
     from leastways.models.ensemble import AllOf
     from leastways.models.kernels import two_class_network
-    from leastways.models.libraries import Library, register_library
+    from leastways.models.libraries import Library, register_library, unregister_library
     from leastways.models.loading import MODEL_FILES, as_model, load_model
     from leastways.models.onnx import OnnxModel
     from leastways.models.query_counter import QueryCounter
@@ -30,7 +30,7 @@ _HOMES = {
     "encoder_table": ("FastPath", "FastPeople", "NotColumnWise", "with_offered_values"),
     "ensemble": ("AllOf",),
     "kernels": ("two_class_network",),
-    "libraries": ("Library", "register_library"),
+    "libraries": ("Library", "register_library", "unregister_library"),
     "loading": ("MODEL_FILES", "as_model", "load_model"),
     "onnx": ("OnnxModel",),
     "query_counter": ("QueryCounter",),
@@ -64,6 +64,7 @@ __all__ = [
     "read_linear",
     "register_library",
     "two_class_network",
+    "unregister_library",
     "with_offered_values",
 ]
 

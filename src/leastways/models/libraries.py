@@ -112,7 +112,11 @@ UNKNOWN = Library(name="unknown", package="")
 
 def library_of(model: object) -> Library:
     """Return the first record that recognises the model, or `UNKNOWN`."""
-    return next((library for library in _LIBRARIES if library.recognises(model)), UNKNOWN)
+    found = _FOUND.get(type(model))
+    if found is None:
+        found = next((library for library in _LIBRARIES if library.recognises(model)), UNKNOWN)
+        _FOUND[type(model)] = found
+    return found
 
 
 def register_library(library: Library) -> None:
@@ -126,8 +130,16 @@ def register_library(library: Library) -> None:
     Examples
     --------
     >>> register_library(Library(name="my trees", package="my_trees", ties="last wins"))
+    >>> unregister_library("my trees")
     """
     _LIBRARIES[:] = [library, *(known for known in _LIBRARIES if known.name != library.name)]
+    _FOUND.clear()
+
+
+def unregister_library(name: str) -> None:
+    """Remove the record of this name, if there is one."""
+    _LIBRARIES[:] = [known for known in _LIBRARIES if known.name != name]
+    _FOUND.clear()
 
 
 def limit_threads(library: Library, rows: int) -> AbstractContextManager[object]:
@@ -481,3 +493,5 @@ _LIBRARIES: list[Library] = [
     TORCH,
 ]
 """The records, in the order in which they are tried."""
+
+_FOUND: WeakKeyDictionary[type, Library] = WeakKeyDictionary()
