@@ -45,11 +45,11 @@ def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budg
     searcher = ready(method, world, model)
     model.module.rows = 0
     asked = np.zeros(len(people), np.int64)
-    judge = judge_of(world, encoded)
+    evaluate = judge_of(world, encoded)
 
     def counting(questions: Any) -> Any:
         asked.__iadd__(np.bincount(questions.people, minlength=len(asked)))
-        return judge(questions)
+        return evaluate(questions)
 
     result = run_search(searcher, problem, counting)
     assert model.module.rows == result.gradient_rows.sum()

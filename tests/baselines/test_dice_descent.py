@@ -57,8 +57,8 @@ def theirs() -> Any:
         target_cf_class=torch.tensor(1.0),
     )
     stand_in.compute_dist = lambda a, b: DicePyTorch.compute_dist(stand_in, a, b)
-    places = {tuple(row): p for row, p in zip(SET, PROBABILITY, strict=True)}
-    stand_in.get_model_output = lambda row: torch.tensor([places[tuple(np.round(row.tolist(), 6).tolist())]])
+    known = {tuple(row): p for row, p in zip(SET, PROBABILITY, strict=True)}
+    stand_in.get_model_output = lambda row: torch.tensor([known[tuple(np.round(row.tolist(), 6).tolist())]])
     return stand_in
 
 

@@ -1,4 +1,4 @@
-"""DICE where something goes wrong: it costs the person it happens to, tells why, and leaves the others alone."""
+"""Errors in DICE: they are given as the reason of the person concerned, and do not affect others."""
 
 from __future__ import annotations
 

@@ -120,11 +120,11 @@ def test_abandoned_search_leaves_no_thread(method: str) -> None:
 def test_evaluation_error_leaves_no_thread(method: str) -> None:
     problem, _ = make_problem(WORLD, PEOPLE, budget=400)
 
-    def judge(questions: Any) -> Any:
+    def evaluate(questions: Any) -> Any:
         raise SettingError("no")
 
     with pytest.raises(SettingError):
-        run_search(ready(method, WORLD), problem, judge)
+        run_search(ready(method, WORLD), problem, evaluate)
     assert threads() == []
 
 

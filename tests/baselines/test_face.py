@@ -123,8 +123,8 @@ def test_personal_ranges_hold_along_the_whole_path() -> None:
     rec = Recourse(lambda rows: (rows["x"] > 12) * 1.0, schema, Face(neighbors=4), n_options=3, budget=30, n_costs=5)
     people = frame.head(1)
     assert rec.fit(frame).recommend(people).summary["n_options"].tolist() == [3]
-    told = Preferences(ranges={"y": ["a"]})
-    options = rec.recommend(people, told).options
+    preferences = Preferences(ranges={"y": ["a"]})
+    options = rec.recommend(people, preferences).options
     assert set(options["y"]) == {"a"}
     stuck = rec.recommend(people, Preferences(ranges={"x": (0, 6)})).summary.iloc[0]
     assert stuck["status"] == "none_found"

@@ -1,4 +1,4 @@
-"""The paper's row of measures on plans made by hand, judged by hidden costs that are known."""
+"""The paper's measures of plans made by hand, with known hidden costs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.recourse import bank
 TRAIN = pd.DataFrame({"hours": [0, 10], "debt": [0.0, 4.0], "job": ["a", "b"]})
 SCHEMA = Schema.infer(TRAIN).update(debt={"grid": [0.0, 1.0, 2.0, 3.0, 4.0]})
 PEOPLE = pd.DataFrame({"hours": [0, 0, 0, 0], "debt": [0.0, 0.0, 0.0, 0.0], "job": "a"}, index=list("wxyz"))
-# what a change costs everybody: an hour 0.05, each unit of debt 0.25, another job more than anybody has
+# costs of changes for all people: an hour 0.05, each unit of debt 0.25, another job infinite
 TABLE = {"hours": {h: h / 20 for h in range(11)}, "debt": {d: d / 4 for d in range(5)}, "job": {"a": 0.0}}
 TRUTH = simulate_people(PEOPLE, SCHEMA, TRAIN, preferences=Preferences(costs=TABLE))
 
@@ -39,17 +39,17 @@ PLANS = made(
         ("w", 0, 2.0, "a"),  # 0.5
         ("w", 0, 2.0, "a"),  # the same again counts once
         ("x", 10, 4.0, "a"),  # 0.5 + 1.0
-        ("y", 5, 0.0, "b"),  # nobody can change the job
+        ("y", 5, 0.0, "b"),  # the job cannot be changed
     ]
 )
 
 
-def test_true_costs_of_options() -> None:
+def test_option_costs_are_the_hidden_ones() -> None:
     np.testing.assert_allclose(TRUTH.option_costs(PLANS), [0.25, 0.5, 0.5, 1.5, np.inf])
     np.testing.assert_allclose(TRUTH.min_costs(PLANS), [0.25, 1.5, np.inf, np.inf])
 
 
-def test_measures_by_person() -> None:
+def test_measures_of_each_person() -> None:
     table = evaluate_people(PLANS, TRUTH)
     assert table.index.tolist() == list("wxyz")
     np.testing.assert_allclose(table["min_cost"], [0.25, 1.5, np.inf, np.inf])
@@ -60,7 +60,7 @@ def test_measures_by_person() -> None:
     np.testing.assert_allclose(table["validity"], [0.5, 0.25, 0.25, 0.0])
 
 
-def test_the_row_of_measures() -> None:
+def test_measures_of_all_people() -> None:
     row = evaluate(PLANS, TRUTH)
     assert list(row.columns) == ["people", "FS@1", "PAC", "Cov", "Div", "Prox", "Spars", "Val"]
     expected = [4, 25.0, 0.875, 50.0, 100 / 3, 100 * (3 - 0.5 / 3 - 2 / 3 - 0.5) / 3, 100 * (3 - 5 / 3) / 3, 25.0]
@@ -68,13 +68,13 @@ def test_the_row_of_measures() -> None:
     assert evaluate(PLANS, TRUTH, k=2)["FS@2"].item() == 50.0
 
 
-def test_the_order_of_options_does_not_matter() -> None:
+def test_order_of_options_does_not_matter() -> None:
     options = PLANS.options.iloc[[4, 2, 0, 3, 1]].reset_index(drop=True)
     turned = RecoursePlans(SCHEMA, PEOPLE, PLANS.summary, options, options.iloc[:0], PLANS.settings)
     pd.testing.assert_frame_equal(evaluate(turned, TRUTH), evaluate(PLANS, TRUTH))
 
 
-def test_who_needed_nothing_does_not_count() -> None:
+def test_people_without_need_do_not_count() -> None:
     plans = made([("w", 5, 0.0, "a")], ["found", "already_positive", "invalid_input", "none_found"])
     row = evaluate(plans, TRUTH)
     assert row["people"].item() == 2
@@ -92,7 +92,7 @@ def test_nothing_to_measure_is_nan(statuses: list[str]) -> None:
         assert row[["FS@1", "Cov", "Val"]].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_a_value_outside_the_grid_cannot_be_reached_but_has_its_distance() -> None:
+def test_value_outside_the_grid_has_a_distance_but_infinite_cost() -> None:
     """Another tool's options need not keep to our grid."""
     plans = made([("w", 5, 0.5, "a"), ("x", 5, 0.0, "c")])
     assert np.isinf(TRUTH.min_costs(plans)).all()
@@ -109,7 +109,7 @@ def test_people_and_schemas_must_match() -> None:
         evaluate(PLANS, simulate_people(PEOPLE, other, TRAIN))
 
 
-def test_plans_from_a_file_are_judged_alike() -> None:
+def test_plans_from_a_file_have_the_same_measures() -> None:
     schema = SCHEMA.update(rules=[{"forbid": {"job": ["b"], "hours": (9, None)}}])
     rec = Recourse(lambda f: (f["hours"] + f["debt"] > 6).to_numpy(float), schema, budget=40, n_options=3, n_costs=20)
     plans = rec.fit(TRAIN).recommend(PEOPLE)
@@ -126,17 +126,17 @@ def test_a_hidden_function_depends_on_seed_and_label_alone() -> None:
     whole = hidden(PEOPLE).preferences
     assert hidden(PEOPLE.iloc[::-1]).preferences == whole
     assert hidden(PEOPLE.iloc[[2]]).preferences == {"y": whole["y"]}
-    assert len({str(said) for said in whole.values()}) == 4  # the same row, four different people
+    assert len({str(stated) for stated in whole.values()}) == 4  # the same row, four different people
     assert hidden(PEOPLE, random_state=1).preferences != whole
     assert hidden(PEOPLE.set_axis([1, 2, 3, 4], axis=0)).preferences[1] != whole["w"]
     np.testing.assert_array_equal(hidden(PEOPLE).option_costs(PLANS), hidden(PEOPLE).option_costs(PLANS))
 
 
-def test_hidden_preferences_are_what_a_person_could_state() -> None:
+def test_hidden_preferences_reproduce_the_hidden_costs() -> None:
     """Given to the search, they make its samples share the hidden editable features, scores and weight."""
     truth = hidden(PEOPLE)
-    for said in truth.preferences.values():
-        said.check(SCHEMA)
+    for stated in truth.preferences.values():
+        stated.check(SCHEMA)
     again = hidden(PEOPLE, preferences=truth.preferences)
     np.testing.assert_array_equal(again.samples.tables.draws.scores, truth.samples.tables.draws.scores)
     np.testing.assert_array_equal(again.samples.tables.draws.alpha, truth.samples.tables.draws.alpha)
@@ -161,7 +161,7 @@ def test_the_search_never_sees_the_hidden_function() -> None:
     assert not np.isin(truth.samples.tables.draws.alpha, alphas).any()
 
 
-def test_distributions_by_name() -> None:
+def test_distributions_are_known_by_name() -> None:
     assert (hidden(PEOPLE, costs="linear").samples.tables.draws.alpha == 1).all()
     assert (hidden(PEOPLE, costs="percentile").samples.tables.draws.alpha == 0).all()
 
@@ -182,7 +182,7 @@ def test_distributions_by_name() -> None:
         (PEOPLE, {"preferences": Preferences(alpha=2)}, PreferenceError, "alpha must be"),
     ],
 )
-def test_mistakes_are_named(people: Any, settings: Any, error: type[Exception], message: str) -> None:
+def test_faulty_people_are_named(people: Any, settings: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         hidden(people, **settings)
 
@@ -259,14 +259,14 @@ GIVEN = Preferences(ranges={"hours": (2, 8)}, costs={"job": {"a": 0.0, "b": 0.3}
         {"x": GIVEN, "z": Preferences(editable=["debt"])},
     ],
 )
-def test_what_was_given_is_part_of_the_hidden_preferences(given: Any) -> None:
+def test_given_parts_are_in_the_hidden_preferences(given: Any) -> None:
     """Fed back, they are the same function: all of it, for every change there is."""
     truth = hidden(PEOPLE, preferences=given)
     whole = truth.preferences
-    for label, said in whole.items():
+    for label, stated in whole.items():
         one = given if isinstance(given, Preferences) else given.get(label, Preferences())
-        assert (said.ranges, said.costs) == (one.ranges, one.costs)
-        said.check(SCHEMA)
+        assert (stated.ranges, stated.costs) == (one.ranges, one.costs)
+        stated.check(SCHEMA)
     every = [(p, h, d, j) for p in PEOPLE.index for h in range(11) for d in (0.0, 1.0, 4.0) for j in "ab"]
     again = hidden(PEOPLE, preferences=whole)
     plans = made(every)
@@ -274,7 +274,7 @@ def test_what_was_given_is_part_of_the_hidden_preferences(given: Any) -> None:
     np.testing.assert_array_equal(again.option_costs(plans), truth.option_costs(plans))
 
 
-def test_scores_given_for_what_a_person_lacks_stay_whole() -> None:
+def test_given_scores_of_missing_features_are_kept() -> None:
     train = TRAIN.assign(debt=[0.0, np.nan])
     schema = Schema.infer(train).update(debt={"max": 4.0})
     given = Preferences(scores={"hours": 0.25, "debt": 0.75})
@@ -286,8 +286,8 @@ def test_scores_given_for_what_a_person_lacks_stay_whole() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), n_options=st.integers(1, 6))
-def test_distances_of_everybody_are_those_of_each(seed: int, n_options: int) -> None:
-    """All at once against one person at a time, with options that stand there twice and people without any."""
+def test_distances_in_groups_equal_those_of_each_person(seed: int, n_options: int) -> None:
+    """All at once against one person at a time, with duplicate options and people without any."""
     draw = np.random.default_rng(seed)
     rec = bank.recourse(method="random", n_options=n_options, budget=8, n_costs=5, random_state=seed)
     found = rec.recommend(bank.TRAIN.sample(25, random_state=seed % 1000))

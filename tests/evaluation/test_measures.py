@@ -24,14 +24,14 @@ def test_shares_and_mean_of_costs() -> None:
     assert metrics.population_average_cost(COSTS) == pytest.approx(0.95)
 
 
-def test_lists_will_do() -> None:
+def test_lists_are_accepted() -> None:
     costs = [0.1, 2.0, float("inf")]
     assert metrics.fraction_satisfied(costs) == 1 / 3
     assert metrics.coverage(costs) == 2 / 3
     assert metrics.population_average_cost(costs) == pytest.approx(1.05)
 
 
-def test_distances() -> None:
+def test_feature_distances() -> None:
     # option 1: 0.5 of a range; option 2: 0.5 of a range and another category; over three features
     assert metrics.proximity(STATE, OPTIONS, SPAN) == pytest.approx(1 - (0.5 / 3 + 1.5 / 3) / 2)
     assert metrics.sparsity(STATE, OPTIONS) == pytest.approx(1 - (1 / 3 + 2 / 3) / 2)

@@ -37,7 +37,7 @@ def by_hand(feature: str, before: Any, after: Any) -> float:
     return 0.25 if feature == "job" else float(abs(after - before))
 
 
-def test_a_function_of_feature_before_and_after() -> None:
+def test_cost_function_of_feature_before_and_after() -> None:
     found = lw.oracle(model, SCHEMA, ANN, by_hand)
     assert (found.status, found.cost, found.bound) == ("exact", 1.25, 1.25)  # 1 off the debt, and nurse
     assert found.state == {"hours": 12, "debt": 1.5, "job": "nurse", "sex": "f"}
@@ -48,7 +48,7 @@ def test_a_function_of_feature_before_and_after() -> None:
     assert found.calls >= 2
 
 
-def test_a_table_per_feature() -> None:
+def test_cost_table_for_each_feature() -> None:
     hours = {15: 2.0, 16: 0.5, 11: 0.0}  # 11 is against the direction, whatever it costs
     found = lw.oracle(model, SCHEMA, pd.Series(ANN, name="ann"), {"hours": hours})
     assert (found.status, found.cost, found.person) == ("exact", 0.5, "ann")
@@ -60,14 +60,14 @@ def test_a_table_per_feature() -> None:
     assert both.cost == 7.0
 
 
-def test_statuses() -> None:
+def test_each_status_occurs() -> None:
     assert lw.oracle(model, SCHEMA, ANN | {"hours": 17}, by_hand).status == "already_positive"
     none = lw.oracle(model, SCHEMA, ANN, {"job": {"nurse": 0.1}})
     assert (none.status, none.cost, none.bound, none.state) == ("none_exists", np.inf, np.inf, None)
-    dear = lw.oracle(model, SCHEMA, ANN, by_hand, max_cost=1.0)
-    assert dear.status == "bounded"
-    assert 1.0 < dear.bound <= 1.25
-    assert "no accepted state costs less than" in str(dear)
+    limited = lw.oracle(model, SCHEMA, ANN, by_hand, max_cost=1.0)
+    assert limited.status == "bounded"
+    assert 1.0 < limited.bound <= 1.25
+    assert "no accepted state costs less than" in str(limited)
     short = lw.oracle(model, SCHEMA, ANN, by_hand, max_queries=3)
     assert (short.status, short.queries) == ("bounded", 3)
     assert short.bound <= 1.25
@@ -91,12 +91,12 @@ def test_statuses() -> None:
         (lambda feature, before, after: -1.0, r"returned -1.0; costs are 0 or more"),
     ],
 )
-def test_costs_that_cannot_be(cost: Any, says: str) -> None:
+def test_invalid_costs_are_refused(cost: Any, says: str) -> None:
     with pytest.raises(lw.PreferenceError, match=says):
         lw.oracle(model, SCHEMA, ANN, cost)
 
 
-def test_people_that_cannot_be() -> None:
+def test_invalid_people_are_refused() -> None:
     two = pd.DataFrame([ANN, ANN])
     huge = ANN | {"hours": 2**60}
     for person, says in [
@@ -121,7 +121,7 @@ def test_people_that_cannot_be() -> None:
 
 @settings(max_examples=8)
 @given(seeds)
-def test_many_people_are_one_by_one(seed: int) -> None:
+def test_oracle_of_many_equals_oracle_of_each(seed: int) -> None:
     world = make_world(seed % 50, n=12)
     truth = lw.simulate_people(world.frame, world.schema, world.frame, random_state=seed)
     table = oracle_people(world.probability, truth, max_cost=0.8)
@@ -140,20 +140,20 @@ def test_no_plan_beats_the_oracle() -> None:
     truth = lw.simulate_people(world.frame, world.schema, world.frame, random_state=3)
     plans = lw.Recourse(world.probability, world.schema, n_costs=50, budget=300).fit(world.frame).recommend(world.frame)
     least = oracle_people(world.probability, truth)
-    judged = lw.evaluation.evaluate_people(plans, truth)
-    assert (least.loc[judged.index, "cost"] <= judged["min_cost"] + 1e-9).all()
+    measured = lw.evaluation.evaluate_people(plans, truth)
+    assert (least.loc[measured.index, "cost"] <= measured["min_cost"] + 1e-9).all()
     assert set(least["status"]) == {"exact", "none_exists", "already_positive"}
     assert (least["cost"][plans.summary["status"] == "already_positive"] == 0).all()
 
 
-def test_a_model_that_fails() -> None:
+def test_model_failure_leaves_the_proven_bound() -> None:
     people = pd.DataFrame([ANN, ANN | {"sex": "m"}], index=["ann", "bob"])
 
     def picky(frame: pd.DataFrame) -> NDArray[np.float64]:
         return np.where((frame["sex"] == "m") & (frame["hours"].astype(int) > 13), np.nan, model(frame))
 
-    told = {"ann": lw.Preferences(editable=["hours"]), "bob": lw.Preferences(editable=["hours"])}
-    truth = lw.simulate_people(people, SCHEMA, people, preferences=told)
+    given = {"ann": lw.Preferences(editable=["hours"]), "bob": lw.Preferences(editable=["hours"])}
+    truth = lw.simulate_people(people, SCHEMA, people, preferences=given)
     table = oracle_people(picky, truth, progress=True)
     assert table["status"].tolist() == ["exact", "model_failed"]
     assert table["bound"].iloc[1] <= table["cost"].iloc[0]
@@ -161,6 +161,6 @@ def test_a_model_that_fails() -> None:
         lw.oracle(picky, SCHEMA, people.tail(1), truth)
 
 
-def test_many_need_hidden_functions() -> None:
+def test_oracle_of_many_requires_simulated_people() -> None:
     with pytest.raises(lw.SettingError, match="truth must be what simulate_people returns, not DataFrame"):
         oracle_people(model, pd.DataFrame([ANN]))  # type: ignore[arg-type]

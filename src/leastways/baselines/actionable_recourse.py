@@ -56,7 +56,7 @@ Enumeration = Literal["subsets", "disjoint"]
 Quantile = Literal["cdf", "mid"]
 
 _LARGEST_LACK = 1e4  # log-odds that one feature may lack: far more than usual values do
-_TIE = 1e-5  # cost of each changed feature, and again of its length: the shorter of two equally dear moves is taken
+_TIE = 1e-5  # cost of each changed feature, and again of its length: the shorter of two moves at the same cost is taken
 _MARGIN = 1e-9  # relative distance to the threshold within which rounding may decide
 _LARGEST_CUT = 8.0  # log-odds of the threshold of a surrogate, at most
 _AT_A_TIME = 64  # people whose questions share a model call
@@ -250,9 +250,9 @@ class ActionableRun:
         if ended == "stuck":
             return "nothing this person may change has another permitted value"
         if ended is None and self.score is None and self.problem.budget:
-            return "the budget was spent on the linear surrogate of the model, before there was an option to ask about"
+            return "the budget was spent on the linear surrogate of the model, before there was an option to evaluate"
         if ended is None:
-            return "the budget leaves no row to ask about"
+            return "the budget leaves no row to evaluate"
         if self.score is not None:
             return f"no change that is permitted makes {self.score.name} say yes"
         return "the linear surrogate of the model around this person sees no permitted change to a yes"

@@ -341,7 +341,7 @@ class GradientRun:
         try:
             with prepared.model.ready(), quiet():
                 states = self._descent.find(answers, meter, problem, k, int(problem.keys[p]), prepared.settings)
-        except Exception as error:  # the model's or dice-ml's, on this person's rows: the others go on
+        except Exception as error:  # the model's or dice-ml's, on this person's rows: the others continue
             raised = str(error) if isinstance(error, ModelError) else f"dice-ml raised {type(error).__name__}: {error}"
             self._reasons[p] = f"DICE (gradient) ended early, as {raised}"
             self._failed.add(p)

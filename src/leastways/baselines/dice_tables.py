@@ -125,18 +125,18 @@ class Person:
     dice-ml knows no missing values. As they never change, it gets the first value of the grid instead.
     """
 
-    def __init__(self, layout: Layout, problem: Problem, place: int) -> None:
+    def __init__(self, layout: Layout, problem: Problem, p: int) -> None:
         t = problem.samples.tables
         self.layout = layout
-        self.start: NDArray[np.int32] = t.space.start[place]
-        self._place, self._space = place, t.space
+        self.start: NDArray[np.int32] = t.space.start[p]
+        self._p, self._space = p, t.space
         self.codes: list[NDArray[np.int64]] = []  # permitted ones, present included, in dice-ml's order
         self.levels: list[NDArray[np.float64]] = []  # the values these codes stand for
         for f in layout.order:
-            slots = slice(t.space.offsets[f], t.space.offsets[f] + t.space.used[place, f])
-            codes = np.flatnonzero(t.space.allowed[place, slots])
+            slots = slice(t.space.offsets[f], t.space.offsets[f] + t.space.used[p, f])
+            codes = np.flatnonzero(t.space.allowed[p, slots])
             self.codes.append(codes)
-            self.levels.append(t.space.levels[place, slots][codes])
+            self.levels.append(t.space.levels[p, slots][codes])
 
     @cached_property
     def varies(self) -> list[str]:
@@ -183,7 +183,7 @@ class Person:
     def permits(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Say which states [R, F] are permitted to the person, [R]."""
         within, out = np.empty(len(states), np.bool_), np.empty(len(states), np.bool_)
-        permitted_states(self._space, self._place, states, within, out)
+        permitted_states(self._space, self._p, states, within, out)
         return out
 
 

@@ -159,9 +159,10 @@ class _World(Model):
             origin={"direction": "fixed"},
         )
         people = self.frame[self.probability(self.frame) < 0.5].head(_PEOPLE)
-        place = np.arange(_PEOPLE)
+        p = np.arange(_PEOPLE)
         self.people = people.assign(
-            years=np.where(place % 4 == 1, -3, people["years"]), income=np.where(place % 5 == 2, 1.5, people["income"])
+            years=np.where(p % 4 == 1, -3, people["years"]),
+            income=np.where(p % 5 == 2, 1.5, people["income"]),
         )
 
     def probability(self, frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -187,13 +188,13 @@ class _World(Model):
         """Return a method prepared, if it has to be, with the rows of this world."""
         return method.prepare(self.recourse[1].background[0]) if isinstance(method, Preparing) else method
 
-    def problem(self, *places: int) -> Problem:
+    def problem(self, *rows: int) -> Problem:
         """Return a copy of the problem that `Recourse` sets about these people, or about all."""
-        if places not in self.problems:
+        if rows not in self.problems:
             recourse, recorder = self.recourse
-            recourse.recommend(self.people.iloc[list(places)] if places else self.people)
-            self.problems[places] = recorder.problems.pop()
-        return deepcopy(self.problems[places])
+            recourse.recommend(self.people.iloc[list(rows)] if rows else self.people)
+            self.problems[rows] = recorder.problems.pop()
+        return deepcopy(self.problems[rows])
 
     def evaluate(self, questions: Questions, problem: Problem) -> NDArray[np.float64]:
         return self.probability(self.schema.decode(questions.codes, problem.people, questions.people))
