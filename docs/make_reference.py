@@ -204,7 +204,7 @@ def _type(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-_SECTION = re.compile(r"^(Parameters|Attributes|Returns|Examples)\n-+\n", re.MULTILINE)
+_SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises|Examples)\n-+\n", re.MULTILINE)
 
 
 def _prose(doc: str | None) -> list[str]:

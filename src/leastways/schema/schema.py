@@ -34,12 +34,8 @@ class Schema:
     target
         The column that the model predicts; tables of people may lack it.
     rules
-        Rules across features: `IfThen`, `Forbidden`, `Linked`, `AtMost`, or types of your own.
-
-    Raises
-    ------
-    SchemaError
-        If a rule names an unknown feature or value, or rules contradict each other.
+        Rules across features: `IfThen`, `Forbidden`, `Linked`, `AtMost`, or types of your own. Rules that contradict
+        each other, or name an unknown feature or value, raise `SchemaError`.
 
     Examples
     --------
