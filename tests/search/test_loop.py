@@ -192,7 +192,7 @@ class Lawless:
 def test_what_people_may_not_do_is_not_offered_to_them() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
-    with pytest.raises(SearcherError, match=r"person \d+ is offered a state that they may not be led to"):
+    with pytest.raises(SearcherError, match=r"person \d+ is offered a state that is not permitted to them"):
         run_search(Lawless(), problem, judge_of(world, encoded))
     study = type("Study", (Lawless,), {"offers_unpermitted": True})
     assert run_search(study(), problem, judge_of(world, encoded)).chosen.n.any()
