@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import leastways as lw
-from leastways._fingerprint import setting_text, value_print
+from leastways._fingerprint import setting_text, value_fingerprint
 from tests.support.applicant_files import (
     OwnSearcher,
 )
@@ -21,17 +21,19 @@ def test_fingerprints_do_not_depend_on_the_process() -> None:
     """Sets have another order, and objects another address, in each process."""
     one, other = {0, 8}, {8, 0}
     assert list(one) != list(other)
-    assert value_print([one, frozenset(one)]) == value_print([other, frozenset(other)])
-    assert value_print({1, 2}) != value_print({1, 3})
-    assert value_print(lw.Preferences(editable={"income"})) != value_print(lw.Preferences(editable={"age"}))  # type: ignore[arg-type]
+    assert value_fingerprint([one, frozenset(one)]) == value_fingerprint([other, frozenset(other)])
+    assert value_fingerprint({1, 2}) != value_fingerprint({1, 3})
+    assert value_fingerprint(lw.Preferences(editable={"income"})) != value_fingerprint(lw.Preferences(editable={"age"}))  # type: ignore[arg-type]
     itself, alike = OwnSearcher(), OwnSearcher()
     itself.inner, alike.inner = itself, alike
-    assert value_print(itself) == value_print(alike) != value_print(OwnSearcher())
-    assert value_print("<OwnSearcher at 0x1f>") != value_print("<OwnSearcher at 0x2f>")
-    assert value_print(lw.Feature) == value_print(lw.Feature) != value_print(lw.RecoursePlan)  # not of them: themselves
+    assert value_fingerprint(itself) == value_fingerprint(alike) != value_fingerprint(OwnSearcher())
+    assert value_fingerprint("<OwnSearcher at 0x1f>") != value_fingerprint("<OwnSearcher at 0x2f>")
+    assert (
+        value_fingerprint(lw.Feature) == value_fingerprint(lw.Feature) != value_fingerprint(lw.RecoursePlan)
+    )  # not of them: themselves
     table = pd.DataFrame({"a": [1, 2], "b": [["x"], ["y"]]})
     for frame in (table, table[["a"]]):
-        assert value_print(frame) == value_print(frame.copy()) != value_print(frame.assign(a=[1, 3]))
+        assert value_fingerprint(frame) == value_fingerprint(frame.copy()) != value_fingerprint(frame.assign(a=[1, 3]))
 
 
 @dataclass

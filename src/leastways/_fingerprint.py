@@ -18,18 +18,34 @@ from leastways._messages import plain
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _UNSTEADY = re.compile(rf"{_ADDRESS.pattern}|[{{]")  # addresses, and sets, which have another order in each process
 _SHOWN = str | int | float | None  # what a text of settings shows as it is
-_DIGITS = 12  # of a print that stands for settings which cannot be shown
+_DIGITS = 12  # of a fingerprint that stands for settings which cannot be shown
 
 
-def value_print(value: Any) -> str:
+def value_fingerprint(value: Any) -> str:
     """Return the sha256 of a value made of arrays, tables, records, plain values and objects that hold such."""
-    return _print_of(value, ())
+    return _fingerprint_of(value, ())
+
+
+def text_fingerprint(text: str) -> str:
+    """Return the sha256 of a text."""
+    return bytes_fingerprint(text.encode("utf-8", "surrogatepass"))
+
+
+def bytes_fingerprint(content: bytes) -> str:
+    """Return the sha256 of bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_fingerprint(path: Path) -> str:
+    """Return the sha256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def setting_text(value: Any) -> str:
     """Return a setting as plans name it: as it describes itself, if that is the same in every process.
 
-    Else by its class and what it holds, or a print of that.
+    Else by its class and what it holds, or a fingerprint of that.
     """
     text = repr(value)
     if not _UNSTEADY.search(text):
@@ -37,10 +53,10 @@ def setting_text(value: Any) -> str:
     held = _held(value)
     if _is_mute(value) and all(isinstance(plain(item), _SHOWN) for item in held.values()):
         return f"{type(value).__qualname__}({', '.join(f'{name}={plain(item)!r}' for name, item in held.items())})"
-    return f"{type(value).__qualname__}({value_print(value)[:_DIGITS]})"
+    return f"{type(value).__qualname__}({value_fingerprint(value)[:_DIGITS]})"
 
 
-def _print_of(value: Any, within: tuple[int, ...]) -> str:
+def _fingerprint_of(value: Any, within: tuple[int, ...]) -> str:
     digest = hashlib.sha256()
     for piece in _pieces(value, within):
         digest.update(piece)
@@ -77,7 +93,7 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
         for item in value:
             yield from _pieces(item, inner)
     elif isinstance(value, set | frozenset):
-        yield "".join(sorted(_print_of(item, inner) for item in value)).encode()
+        yield "".join(sorted(_fingerprint_of(item, inner) for item in value)).encode()
     else:
         text = repr(plain(value))
         if isinstance(value, str) or not _ADDRESS.search(text):
@@ -87,7 +103,7 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _pieces_of_table(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
-    """Yield what makes up a table of pandas; a large one may be printed often."""
+    """Yield what makes up a table of pandas; a large one may be read often."""
     if isinstance(value, pd.DataFrame):
         yield from _pieces([value.columns.tolist(), [str(dtype) for dtype in value.dtypes]], within)
     try:
@@ -119,9 +135,3 @@ def _reduced(value: Any) -> Any:
 def _names(slots: str | Iterable[str]) -> list[str]:
     names = [slots] if isinstance(slots, str) else list(slots)
     return [name for name in names if not name.startswith("__")]
-
-
-def file_print(path: Path) -> str:
-    """Return the sha256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

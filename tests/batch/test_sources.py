@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leastways._fingerprint import file_print
+from leastways._fingerprint import file_fingerprint
 from leastways.batch import read_plans
 from leastways.batch.sources import survey
 from leastways.errors import DataError, SettingError
@@ -301,8 +301,8 @@ def test_file_that_changes_while_surveyed_is_an_error(tmp_path: Path, monkeypatc
 
     def grown(file: Path) -> str:
         write_people(file, people(60))
-        return file_print(file)
+        return file_fingerprint(file)
 
-    monkeypatch.setattr("leastways.batch.sources.file_print", grown)
+    monkeypatch.setattr("leastways.batch.sources.file_fingerprint", grown)
     with pytest.raises(DataError, match="was changed while"):
         survey(path, SCHEMA, None)

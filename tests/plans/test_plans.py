@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastways.plans import STATUSES
-from leastways.plans.wording import change_text, value_text
+from leastways.plans import STATUSES, change_text, value_text
 from leastways.schema import Feature
 from tests.plans.made import FAILED, OPTIONS, PEOPLE, SCHEMA, SUMMARY, plans
 

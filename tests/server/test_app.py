@@ -12,10 +12,10 @@ import pytest
 import leastways as lw
 from leastways.costs import Preferences
 from leastways.errors import InputRefused
+from leastways.plans import plan_to_json
 from leastways.recourse import Recourse
 from leastways.server import Applicant, NotFound, Service
 from leastways.server.database import now
-from leastways.server.plan_json import plan_to_text
 from tests.support.loan_service import Client, counts, frame, same, serve, states, until
 
 
@@ -225,7 +225,7 @@ def test_served_answers_are_read_back_as_plans(service: Service, recourse: Recou
     order = list(found.plans.summary.index)
     assert sorted(order) == sorted(ids)
     assert found.plans.summary.loc[ids].equals(mine.summary)
-    assert all(plan_to_text(found.plans[one]) == plan_to_text(mine[one]) for one in ids)
+    assert all(plan_to_json(found.plans[one]) == plan_to_json(mine[one]) for one in ids)
     assert found.plans.changes.shape == mine.changes.shape
     assert found.groups.loc[ids, "region"].tolist()[:2] == ["n", "s"]
     later = datetime.now(UTC) + timedelta(hours=1)

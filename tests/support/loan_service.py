@@ -20,12 +20,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from leastways._messages import plain
+from leastways.plans import plan_to_json
 from leastways.recourse import Recourse
 from leastways.schema import Schema
 from leastways.server import Answer, Service, read_config
 from leastways.server.answers import fingerprints_of
 from leastways.server.app import create_app
-from leastways.server.plan_json import plan_to_text
 from tests.recourse.bank import SCHEMA, TRAIN, chance
 
 SMALL: dict[str, Any] = {"n_options": 3, "budget": 60, "n_costs": 40}
@@ -121,7 +121,7 @@ def counts(service: Service) -> dict[str, int]:
 
 def same(one: Answer, other: Answer) -> bool:
     """Whether two answers are equal; plans hold NaN, which is not equal to itself."""
-    texts = [plan_to_text(a.plan) for a in (one, other)]
+    texts = [plan_to_json(a.plan) for a in (one, other)]
     rest = [replace(a, plan=one.plan) for a in (one, other)]
     return texts[0] == texts[1] and one.plan.state == other.plan.state and rest[0] == rest[1]
 

@@ -29,8 +29,14 @@ from leastways.audit.measures import Figures, figures_of
 from leastways.audit.wording import warnings_of
 from leastways.errors import DataError, SettingError
 from leastways.evaluation import SimulatedPeople
-from leastways.plans import STATUSES, RecoursePlans
-from leastways.plans.serialize import document_from_json, document_to_json, frame_from_json, frame_to_json
+from leastways.plans import (
+    STATUSES,
+    RecoursePlans,
+    document_from_json,
+    document_to_json,
+    frame_from_json,
+    frame_to_json,
+)
 
 _FORMAT, _VERSION = "leastways audit", 1
 # The tables and the columns that are their index.

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._fingerprint import value_print
+from leastways._fingerprint import value_fingerprint
 from leastways._messages import plain
 from leastways.batch.manifest import RunFolder
 from leastways.batch.parts import PERSON, POSITION, ROW, ChunkResult, Part, options_of, preferences_by_row
@@ -73,7 +73,7 @@ class DuplicateGroups:
     @staticmethod
     def _keys(frame: pd.DataFrame, preferences: Mapping[int, Preferences]) -> Iterator[tuple[int, int]]:
         """Yield the key of each row's group: two hashes of its values and preferences."""
-        known = {id(p): value_print(p) for p in preferences.values()}
+        known = {id(p): value_fingerprint(p) for p in preferences.values()}
         texts = [known[id(preferences[row])] if row in preferences else "" for row in range(len(frame))]
         columns = [*(frame[name] for name in frame), pd.Series(texts, dtype=object)]
         hashes = ({i: _hashes(column, key) for i, column in enumerate(columns)} for key in _KEYS)

@@ -7,7 +7,6 @@ failed. What to do about either is decided by the driver.
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
 import pickle
 import threading
@@ -20,6 +19,7 @@ from multiprocessing import get_context
 from typing import Any, Protocol
 
 from leastways._extras import require
+from leastways._fingerprint import bytes_fingerprint
 from leastways.batch import worker
 from leastways.batch.parts import ChunkResult
 from leastways.batch.worker import Chunk, NotPreparedError
@@ -81,7 +81,7 @@ def executor_for(
 ) -> ChunkExecutor:
     """Return the executor that the user asked for: a Dask cluster, their own, processes, or else threads."""
     blob = pickled(recourse)
-    key = hashlib.sha256(blob or b"").hexdigest()
+    key = bytes_fingerprint(blob or b"")
     if cluster is not None:
         require("distributed", "cluster", "A Dask cluster")
         from leastways.batch.cluster import DaskExecutor

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from leastways._fingerprint import file_print, value_print
+from leastways._fingerprint import file_fingerprint, value_fingerprint
 from leastways._messages import listed
 from leastways.batch.parts import are_sums, grid_rows, total_sums
 from leastways.batch.sources import arrow
@@ -164,10 +164,10 @@ def config_of(
     settings = recourse.recorded_settings()
     return {
         "settings": {name: settings[name] for name in sorted(settings)},
-        "schema": value_print(recourse.schema.to_yaml()),
-        "training": value_print([recourse._training, recourse.cost_model_.percentiles.data, recourse.distilled_]),
+        "schema": value_fingerprint(recourse.schema.to_yaml()),
+        "training": value_fingerprint([recourse._training, recourse.cost_model_.percentiles.data, recourse.distilled_]),
         "model": {"file": model_file, "answers": _answers(recourse)},
-        "preferences": None if preferences is None else value_print(preferences),
+        "preferences": None if preferences is None else value_fingerprint(preferences),
         "people_per_part": people_per_part,
         "dedup": dedup,
         "made_with": made_with(),
@@ -338,7 +338,7 @@ class RunFolder:
             pq.write_table(table, stream, compression="zstd")
             _to_disk(stream)
         with _write_errors(target):
-            size, checksum = target.stat().st_size, file_print(target)
+            size, checksum = target.stat().st_size, file_fingerprint(target)
         return {"name": f"{name}/{target.name}", "rows": len(table), "bytes": size, "sha256": checksum}
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
@@ -371,7 +371,7 @@ class RunFolder:
         path = self.path / file["name"]
         if not path.is_file() or path.stat().st_size != file["bytes"]:
             return False
-        return file_print(path) == str(file["sha256"])
+        return file_fingerprint(path) == str(file["sha256"])
 
     def _remove_unfinished(self) -> None:
         """Remove files of parts that are not in the journal, and no other files."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._fingerprint import bytes_fingerprint
 from leastways._messages import listed
 from leastways._validation import check_choice, check_count, check_seed
 from leastways.batch.manifest import whole_manifest
@@ -151,7 +151,7 @@ def _table(folder: Path, file: Mapping[str, Any]) -> Any:
     path = folder / file["name"]
     try:
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != file["sha256"]:
+        if bytes_fingerprint(content) != file["sha256"]:
             raise OSError("it is not as it was written")
         return pq.read_table(pa.BufferReader(content))
     except (OSError, pa.ArrowException) as error:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from leastways._extras import require
-from leastways._fingerprint import file_print
+from leastways._fingerprint import file_fingerprint
 from leastways._messages import nearest
 from leastways.errors import DataError
 from leastways.io import CSV, PARQUET, check_index, csv_index, csv_lines, typed_column, with_nan
@@ -141,7 +141,7 @@ def survey(path: Path, schema: Schema, index: str | None) -> Source:
     if not sum(reader.rows for reader in readers):
         raise DataError(f"{str(path)!r} has no rows.")
     files = [
-        InputFile(file.name, reader.rows, file.stat().st_size, file_print(file))
+        InputFile(file.name, reader.rows, file.stat().st_size, file_fingerprint(file))
         for file, reader in zip(paths, readers, strict=True)
     ]
     for file, stamp in zip(paths, stamps, strict=True):

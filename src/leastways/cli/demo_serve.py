@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leastways._fingerprint import text_fingerprint
 from leastways._messages import plain
 from leastways.cli.console import notes, print_json, say, screen
 from leastways.cli.demo import COSTS, train_model
@@ -25,7 +26,6 @@ from leastways.server import (
     create_app,
     open_socket,
     run,
-    text_fingerprint,
 )
 
 _LISTED = 12  # people on the first page

@@ -442,7 +442,7 @@ class BatchOptions:
 
     def run(self, recourse: Recourse, preferences: Preferences | None, model: str, as_json: bool) -> None:
         """Find options for all people, and show a summary."""
-        from leastways._fingerprint import file_print
+        from leastways._fingerprint import file_fingerprint
         from leastways.batch import recommend_files
 
         size: dict[str, Any] = {} if self.people_per_part is None else {"people_per_part": self.people_per_part}
@@ -461,7 +461,7 @@ class BatchOptions:
                     time_limit=self.time_limit,
                     log=self.log,
                     progress=progress,
-                    model_file=file_print(Path(model)) if Path(model).is_file() else None,
+                    model_file=file_fingerprint(Path(model)) if Path(model).is_file() else None,
                     **size,
                 )
             except KeyboardInterrupt:

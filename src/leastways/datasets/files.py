@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from leastways._fingerprint import file_print
+from leastways._fingerprint import file_fingerprint
 from leastways.errors import DataError, LeastwaysError
 
 ENVIRONMENT = "LEASTWAYS_DATA"
@@ -113,7 +113,7 @@ def cache_dir() -> Path:
 def fetch(remote: Remote, folder: Path, timeout: float = TIMEOUT_S) -> Path:
     """Return the path of a file in `folder`; download it if it is missing or differs from the expected one."""
     target = folder / remote.path
-    if target.is_file() and file_print(target) == remote.sha256:
+    if target.is_file() and file_fingerprint(target) == remote.sha256:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)

@@ -1,8 +1,24 @@
 """What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
 
-from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan
+from leastways.plans.plan import (
+    CERTIFICATE,
+    Certificate,
+    NearestMiss,
+    OptionGroup,
+    RecourseOption,
+    RecoursePlan,
+    option_groups,
+)
 from leastways.plans.plans import FIGURES, SUMMARY, RecoursePlans, no_failed_rows
-from leastways.plans.serialize import plan_as_dict
+from leastways.plans.serialize import (
+    document_from_json,
+    document_to_json,
+    frame_from_json,
+    frame_to_json,
+    plan_as_dict,
+    plan_from_json,
+    plan_to_json,
+)
 from leastways.plans.wording import (
     CUT_SHORT,
     MODEL_FAILED,
@@ -11,7 +27,13 @@ from leastways.plans.wording import (
     STATUSES,
     Change,
     Status,
+    change_text,
+    change_values,
     changes_of,
+    closing,
+    differs,
+    miss_headline,
+    value_text,
 )
 
 __all__ = [
@@ -26,11 +48,25 @@ __all__ = [
     "Certificate",
     "Change",
     "NearestMiss",
+    "OptionGroup",
     "RecourseOption",
     "RecoursePlan",
     "RecoursePlans",
     "Status",
+    "change_text",
+    "change_values",
     "changes_of",
+    "closing",
+    "differs",
+    "document_from_json",
+    "document_to_json",
+    "frame_from_json",
+    "frame_to_json",
+    "miss_headline",
     "no_failed_rows",
+    "option_groups",
     "plan_as_dict",
+    "plan_from_json",
+    "plan_to_json",
+    "value_text",
 ]

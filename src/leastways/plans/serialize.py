@@ -1,13 +1,17 @@
-"""Data frames as JSON that comes back exactly: dtypes, categories, index, infinities and missing values.
+"""Plans as JSON.
 
-And the documents that hold them, each with its format and version.
+- Files (`RecoursePlans.to_json`): documents with a format and a version; data frames are restored exactly, with dtypes,
+  categories, index, infinities and missing values.
+- The service's database and replay (`plan_to_json`): one plan as one line, restored exactly.
+- Readers of JSON, by the CLI and HTTP (`plan_as_dict`): one plan with its changes and sentences; not read back.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,9 @@ import pandas as pd
 
 from leastways._messages import plain
 from leastways.errors import DataError
-from leastways.io import json_of
-from leastways.plans.plan import NearestMiss, RecourseOption, RecoursePlan
+from leastways.io import canonical_json, json_of
+from leastways.plans.plan import Certificate, NearestMiss, RecourseOption, RecoursePlan
+from leastways.plans.wording import Change
 from leastways.schema import dtype_name
 
 _LABELS = (int, str, float, bool)
@@ -75,10 +80,11 @@ def _column_to_json(column: pd.Series[Any], what: str) -> dict[str, Any]:
 def _to_json(value: Any, what: str, anything: bool) -> Any:
     """Write one value of a column that may hold `anything`, or only its dtype's."""
     value = plain(value)
-    if value is None or value is pd.NA or value is pd.NaT:
+    if not _is_finite(value):
+        is_kept = isinstance(value, float) and (anything or math.isinf(value))
+        return {"float": _exact(value)} if is_kept else None
+    if value is None:
         return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)} if anything or math.isinf(value) else None
     if isinstance(value, _LABELS):
         return value
     if isinstance(value, pd.Timestamp):
@@ -109,43 +115,150 @@ def _as_index(values: Any) -> pd.Index[Any]:
     return index
 
 
+_FIGURES = ("probability", "covered", "emc", "satisfied")
+_STORED = ("status", "reason", *_FIGURES, "queries", "options", "certificate", "nearest_miss")
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How one form of a plan writes its parts."""
+
+    number_key: str  # of an option's number
+    figure: Callable[[Any], Any]
+    state: Callable[[RecourseOption | NearestMiss], dict[str, Any]]  # changes and probability
+
+    def record(self, plan: RecoursePlan) -> dict[str, Any]:
+        """Return everything about a plan except whose it is and their state."""
+        miss, certificate = plan.nearest_miss, plan.certificate
+        return {
+            "status": plan.status,
+            "reason": plan.reason,
+            "queries": plan.queries,
+            "certificate": None if certificate is None else asdict(certificate),
+            "options": [self._option(option) for option in plan.options],
+            "nearest_miss": None if miss is None else self.state(miss),
+        } | {name: self.figure(getattr(plan, name)) for name in _FIGURES}
+
+    def _option(self, option: RecourseOption) -> dict[str, Any]:
+        costs = {name: self.figure(getattr(option, name)) for name in ("expected_cost", "best_for")}
+        return {self.number_key: option.number} | self.state(option) | costs
+
+
 def plan_as_dict(plan: RecoursePlan) -> dict[str, Any]:
-    """Return a plan as JSON can hold it: None for what is missing or undefined."""
-    miss = plan.nearest_miss
+    """Return a plan for readers of JSON (CLI and HTTP): None for what is missing or undefined, and the plan in words.
+
+    Parameters
+    ----------
+    plan
+        One person's plan.
+
+    Returns
+    -------
+    dict
+        Person, status, reason, figures, present state, options with their changes, nearest miss, certificate, text.
+    """
+    record = _READABLE.record(plan)
+    head = ("status", "reason", "probability", "covered", "satisfied", "emc", "queries", "certificate")
     return {
         "person": plan.person,
-        "status": plan.status,
-        "reason": plan.reason,
-        "probability": _finite(plan.probability),
-        "covered": _finite(plan.covered),
-        "satisfied": _finite(plan.satisfied),
-        "emc": _finite(plan.emc),
-        "queries": plan.queries,
-        "certificate": None if plan.certificate is None else asdict(plan.certificate),
-        "state": {name: _finite(value) for name, value in plan.state.items()},
-        "options": [
-            {
-                "option": option.number,
-                "changes": _changes(option),
-                "probability": _finite(option.probability),
-                "expected_cost": _finite(option.expected_cost),
-                "best_for": _finite(option.best_for),
-            }
-            for option in plan.options
-        ],
-        "nearest_miss": None if miss is None else {"changes": _changes(miss), "probability": _finite(miss.probability)},
+        **{name: record[name] for name in head},
+        "state": {name: _or_none(value) for name, value in plan.state.items()},
+        "options": record["options"],
+        "nearest_miss": record["nearest_miss"],
         "text": plan.to_text(),
     }
 
 
-def _changes(state: RecourseOption | NearestMiss) -> list[dict[str, Any]]:
-    return [
-        {"feature": c.feature, "from": _finite(c.before), "to": _finite(c.after), "text": c.text} for c in state.changes
+def plan_to_json(plan: RecoursePlan) -> str:
+    """Return a plan as one line of canonical JSON; two plans are equal if and only if their lines are.
+
+    The person's label and present state are not part of it: the service keeps them in other columns. Replay compares
+    these lines.
+
+    Parameters
+    ----------
+    plan
+        One person's plan.
+
+    Returns
+    -------
+    str
+        JSON that `plan_from_json` reads; features in the schema's order, in which they are also shown.
+    """
+    record = _EXACT.record(plan)
+    return canonical_json({name: record[name] for name in _STORED}, sort=False)
+
+
+def plan_from_json(text: str, person: Any, state: Mapping[str, Any]) -> RecoursePlan:
+    """Read a plan that `plan_to_json` wrote.
+
+    Parameters
+    ----------
+    text
+        The line.
+    person
+        The person's label.
+    state
+        The person's present value of every feature.
+
+    Returns
+    -------
+    RecoursePlan
+        A plan equal to the one that was written.
+    """
+    data = json.loads(text)
+    certificate, miss = data["certificate"], data["nearest_miss"]
+    return RecoursePlan(
+        person=person,
+        status=data["status"],
+        reason=data["reason"],
+        state=dict(state),
+        options=tuple(_to_option(option) for option in data["options"]),
+        queries=data["queries"],
+        certificate=None if certificate is None else Certificate(**certificate),
+        nearest_miss=None if miss is None else NearestMiss(**_to_state(miss)),
+        **{name: float(data[name]) for name in _FIGURES},
+    )
+
+
+def _readable_state(state: RecourseOption | NearestMiss) -> dict[str, Any]:
+    changes = [
+        {"feature": c.feature, "from": _or_none(c.before), "to": _or_none(c.after), "text": c.text}
+        for c in state.changes
     ]
+    return {"changes": changes, "probability": _or_none(state.probability)}
 
 
-def _finite(value: Any) -> Any:
-    """Return None for NaN, infinity and pandas' missing values, which JSON does not know."""
-    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value
+def _exact_state(state: RecourseOption | NearestMiss) -> dict[str, Any]:
+    return {
+        "values": dict(state.values),
+        "changes": [[c.feature, c.before, c.after, c.text] for c in state.changes],
+        "probability": _exact(state.probability),
+    }
+
+
+def _to_state(data: Mapping[str, Any]) -> dict[str, Any]:
+    changes = tuple(Change(*change) for change in data["changes"])
+    return {"values": data["values"], "changes": changes, "probability": float(data["probability"])}
+
+
+def _to_option(data: Mapping[str, Any]) -> RecourseOption:
+    expected_cost, best_for = float(data["expected_cost"]), float(data["best_for"])
+    return RecourseOption(data["number"], **_to_state(data), expected_cost=expected_cost, best_for=best_for)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether JSON has a form for a value: it has none for NaN, infinity and pandas' missing values."""
+    return value is not pd.NA and value is not pd.NaT and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def _or_none(value: Any) -> Any:
+    return value if _is_finite(value) else None
+
+
+def _exact(value: float) -> float | str:
+    return value if _is_finite(value) else str(value)  # "nan", "inf" or "-inf", which `float` reads
+
+
+_READABLE = _Form("option", _or_none, _readable_state)
+_EXACT = _Form("number", _exact, _exact_state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leastways._fingerprint import bytes_fingerprint
 from leastways._random import keys_of_rows, stream
 from leastways.costs import CostModel, CostSamples
 from leastways.errors import DataError, LeastwaysError, SettingError
@@ -67,7 +67,7 @@ def _drawn_by_content(schema: Schema, frame: pd.DataFrame, seed: int, n: int) ->
 def training_fingerprint(schema: Schema, frame: pd.DataFrame, in_order: bool) -> str:
     """Return the fingerprint of a training table: its rows by value, ordered only for methods that see order."""
     contents = _contents(schema, frame)
-    return hashlib.sha256((contents if in_order else np.sort(contents)).tobytes()).hexdigest()
+    return bytes_fingerprint((contents if in_order else np.sort(contents)).tobytes())
 
 
 def _contents(schema: Schema, frame: pd.DataFrame) -> NDArray[np.uint64]:

@@ -10,8 +10,16 @@ import numpy as np
 
 from leastways._messages import plain
 from leastways.evaluation import SimulatedPeople
-from leastways.plans import STATUSES, RecourseOption, RecoursePlan, RecoursePlans
-from leastways.plans.wording import change_values, closing, miss_headline, value_text
+from leastways.plans import (
+    STATUSES,
+    RecourseOption,
+    RecoursePlan,
+    RecoursePlans,
+    change_values,
+    closing,
+    miss_headline,
+    value_text,
+)
 from leastways.report.plots import can_draw, draw_all
 from leastways.report.rendering import render
 from leastways.report.totals import COST_MEANING, SimulatedTotals, Totals, percent

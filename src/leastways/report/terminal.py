@@ -16,8 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leastways._messages import listed
-from leastways.plans import STATUSES, RecourseOption, RecoursePlan
-from leastways.plans.wording import change_values, closing, miss_headline
+from leastways.plans import STATUSES, RecourseOption, RecoursePlan, change_values, closing, miss_headline
 from leastways.report.totals import SimulatedTotals, Totals, percent
 from leastways.schema import Feature, Schema
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Issued,
         JobState,
         Pending,
-        text_fingerprint,
     )
     from leastways.server.app import check_exposure, create_app, open_socket, run
     from leastways.server.config import EXAMPLE, Limits, ServiceConfig, read_config
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 # Where each name lives. They load on first use: `leastways keys list` needs no web framework.
 _HOMES = {
     "errors": ("Busy", "DatabaseDown", "InputRefused", "NotFound", "RefinementLimit", "Superseded", "TimedOut"),
-    "server.answers": ("Answer", "Applicant", "Choice", "Issued", "JobState", "Pending", "text_fingerprint"),
+    "server.answers": ("Answer", "Applicant", "Choice", "Issued", "JobState", "Pending"),
     "server.app": ("check_exposure", "create_app", "open_socket", "run"),
     "server.config": ("EXAMPLE", "Limits", "ServiceConfig", "read_config"),
     "server.database": ("days_ago", "open_engine", "upgrade_database", "with_driver_message"),
@@ -85,7 +84,6 @@ __all__ = [
     "read_config",
     "replay",
     "run",
-    "text_fingerprint",
     "upgrade_database",
     "with_driver_message",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import platform
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways import __version__
-from leastways._fingerprint import file_print
+from leastways._fingerprint import file_fingerprint, text_fingerprint
 from leastways.costs import Preferences
 from leastways.io import canonical_json
 from leastways.plans import RecoursePlan
@@ -129,7 +128,7 @@ class Origin:
     def id(self) -> str:
         """Fingerprint of the whole origin."""
         whole = canonical_json([dict(self.fingerprints), self.settings, self.version, self.libraries])
-        return hashlib.sha256(whole.encode()).hexdigest()
+        return text_fingerprint(whole)
 
     def settings_dict(self) -> dict[str, Any]:
         """Return the settings as a dict."""
@@ -151,15 +150,10 @@ def rules_of(schema_fingerprint: str, model_fingerprint: str, settings: str) -> 
 def fingerprints_of(config: ServiceConfig, schema_text: str) -> dict[str, str]:
     """Return the fingerprints of a service's files; of the schema by its content, whatever the layout of its file."""
     return {
-        "model": file_print(_model_file(config.model)),
+        "model": file_fingerprint(_model_file(config.model)),
         "schema": text_fingerprint(schema_text),
-        "data": file_print(config.data),
+        "data": file_fingerprint(config.data),
     }
-
-
-def text_fingerprint(text: str) -> str:
-    """Return the sha256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _model_file(name: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 import threading
@@ -13,6 +12,7 @@ from datetime import datetime
 
 from sqlalchemy import Engine, func, select
 
+from leastways._fingerprint import text_fingerprint
 from leastways._messages import listed, nearest
 from leastways.errors import NotFound, SettingError
 from leastways.server.database import KeyRow, now, reading, writing
@@ -91,18 +91,18 @@ class KeyStore:
     def remembered(self, text: str) -> tuple[Key | None, bool]:
         """Return a key that was valid when last checked, and whether that check is recent enough to count."""
         with self._lock:
-            known = self._known.get(_digest(text))
+            known = self._known.get(text_fingerprint(text))
         return (None, False) if known is None else (known[1], time.monotonic() - known[0] < _REMEMBERED)
 
     def check(self, text: str) -> Key | None:
         """Return the key of a text, None if there is no such key or it was revoked."""
         key = self._look_up(text)
         with self._lock:
-            self._known.pop(_digest(text), None)
+            self._known.pop(text_fingerprint(text), None)
             if key is not None:
                 if len(self._known) >= _MOST_REMEMBERED:
                     self._known.clear()
-                self._known[_digest(text)] = (time.monotonic(), key)
+                self._known[text_fingerprint(text)] = (time.monotonic(), key)
         return key
 
     def _look_up(self, text: str) -> Key | None:
@@ -121,11 +121,7 @@ class KeyStore:
 
 def _hash(salt: str, secret: str) -> str:
     """Hash a secret of 256 random bits, which cannot be guessed, so a fast hash is enough."""
-    return hashlib.sha256(f"{salt}:{secret}".encode("utf-8", "replace")).hexdigest()
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return text_fingerprint(f"{salt}:{secret}")
 
 
 def _as_key(row: KeyRow) -> Key:

@@ -17,11 +17,10 @@ from sqlalchemy import Engine, func, select
 from leastways._messages import nearest
 from leastways.audit import Audit, audit_plans, group_text, group_texts
 from leastways.errors import FieldError, InputRefused, NotFound, SettingError
-from leastways.plans import FIGURES, NOT_SEARCHED, RecoursePlan, RecoursePlans, no_failed_rows
+from leastways.plans import FIGURES, NOT_SEARCHED, RecoursePlan, RecoursePlans, no_failed_rows, plan_from_json
 from leastways.schema import Schema
 from leastways.server.database import AnswerRow, OriginRow, PersonRow, now, reading
 from leastways.server.inputs import fits_schema, frame_of
-from leastways.server.plan_json import plan_from_text
 
 if TYPE_CHECKING:
     from leastways.server.service import Service
@@ -108,7 +107,7 @@ def served(
         fitting = [row for row in rows if _fits(schema, schema_fingerprint, row)]
         mine = _without_repeats(fitting, which)
         states = [json.loads(person.state) for person, _, _ in mine]
-        plans = [plan_from_text(plan, p.id, state) for (p, plan, _), state in zip(mine, states, strict=True)]
+        plans = [plan_from_json(plan, p.id, state) for (p, plan, _), state in zip(mine, states, strict=True)]
         index: pd.Index[Any] = pd.Index([person.id for person, _, _ in mine], dtype=object)
         groups = pd.DataFrame([json.loads(person.groups) for person, _, _ in mine], index=index)
         made = [Made(person.created.date().isoformat(), origin.id) for person, _, origin in mine]
@@ -124,7 +123,7 @@ def _fits(schema: Schema, schema_fingerprint: str, row: _Record) -> bool:
     if origin.schema_fingerprint == schema_fingerprint:
         return True
     state = json.loads(person.state)
-    return fits_schema(schema, [state, *(o.values for o in plan_from_text(plan, person.id, state).options)])
+    return fits_schema(schema, [state, *(o.values for o in plan_from_json(plan, person.id, state).options)])
 
 
 def _case(row: _Record) -> tuple[str, ...]:

@@ -15,14 +15,13 @@ from leastways.costs import Preferences, preferences_from_record, preferences_to
 from leastways.errors import DatabaseDown, ModelError, NotFound, SettingError
 from leastways.io import canonical_json
 from leastways.models import load_model
-from leastways.plans import RecoursePlan
+from leastways.plans import RecoursePlan, plan_to_json
 from leastways.recourse import Recourse
 from leastways.schema import Schema, read_training
 from leastways.server.answers import FINGERPRINTS, Answer, Issued, Origin, fingerprints_of
 from leastways.server.config import ServiceConfig
 from leastways.server.database import AnswerRow, OriginRow, PersonRow, now, reading
 from leastways.server.inputs import frame_of
-from leastways.server.plan_json import plan_to_text
 from leastways.server.queue import Ticket
 from leastways.server.store import NewAnswer, NewPerson, Store, entries_to_text
 
@@ -146,7 +145,7 @@ class Solver:
             preferences=preferences_to_record(request.preferences),
             entries=entries_to_text(request.entries),
             status=plan.status,
-            plan=plan_to_text(plan),
+            plan=plan_to_json(plan),
             person=request.person,
             seen=request.seen,
         )
@@ -189,7 +188,7 @@ def replay(config: ServiceConfig, engine: Engine, answer_id: str) -> Replay:
     fingerprints = fingerprints_of(config, schema.to_yaml())
     _refuse_other_files(record.origin, fingerprints)
     recourse = _recourse(config, schema, json.loads(record.origin.settings))
-    today = plan_to_text(solve(recourse, [record.request])[0])
+    today = plan_to_json(solve(recourse, [record.request])[0])
     differences = list(_differences(json.loads(record.plan), json.loads(today)))
     same = today == record.plan
     if not same and not differences:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import secrets
@@ -16,9 +15,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from leastways._fingerprint import text_fingerprint
 from leastways.costs import preferences_from_record
 from leastways.errors import JobFailed, NotFound, NotReady
 from leastways.io import canonical_json
+from leastways.plans import plan_from_json
 from leastways.server.answers import Answer, Choice, Origin, rules_of
 from leastways.server.database import (
     AnswerRow,
@@ -34,7 +35,6 @@ from leastways.server.database import (
     try_writing,
     writing,
 )
-from leastways.server.plan_json import plan_from_text
 
 _ERASED_AT_ONCE = 500
 _TRIAL_BYTES = 50_000
@@ -79,7 +79,7 @@ def entries_to_text(entries: Mapping[str, Any] | None) -> str | None:
 
 def token_hash(token: str) -> str:
     """Hash a token of 256 random bits, which cannot be guessed, so no salt is needed."""
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+    return text_fingerprint(token)
 
 
 class Store:
@@ -298,7 +298,7 @@ def as_answer(answer: AnswerRow, person: PersonRow, origin: OriginRow, choice: C
         reference=person.reference,
         state=state,
         preferences=preferences_from_record(answer.preferences),
-        plan=plan_from_text(answer.plan, answer.id, state),
+        plan=plan_from_json(answer.plan, answer.id, state),
         parent=None if answer.id == person.id else person.id,
         choice=None if choice is None else Choice(choice.option, choice.reason, choice.created),
         rules=rules_of(origin.schema_fingerprint, origin.model_fingerprint, origin.settings),

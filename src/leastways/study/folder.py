@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leastways._fingerprint import text_fingerprint
 from leastways.errors import DataError, SettingError
 from leastways.io import read_json, write_text
 
@@ -106,7 +106,7 @@ class Study:
 def checksum(content: Any) -> str:
     """Return a checksum of JSON data, independent of its layout."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text_fingerprint(text)
 
 
 def write_study(study: Study, details: Mapping[str, Any], forms: Mapping[str, str]) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways.costs import Preferences
-from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans
-from leastways.plans.wording import value_text
+from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans, value_text
 from leastways.report import render
 from leastways.schema import Schema
 from leastways.study.people import StatedPreference, stated_preferences

@@ -14,8 +14,7 @@ from leastways._random import keys_of_labels, stream
 from leastways.costs import Preferences
 from leastways.errors import DataError, PreferenceError
 from leastways.evaluation import SimulatedPeople
-from leastways.plans import RecoursePlans
-from leastways.plans.wording import value_text
+from leastways.plans import RecoursePlans, value_text
 from leastways.schema import Feature, Schema, range_of, values_of
 
 Profiles = SimulatedPeople | Mapping[Any, Preferences] | Preferences | None

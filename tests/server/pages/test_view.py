@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastways.plans import NearestMiss, RecourseOption, RecoursePlan
-from leastways.plans.wording import changes_of
+from leastways.plans import NearestMiss, RecourseOption, RecoursePlan, changes_of, option_groups
 from leastways.server.pages.form import Entries, Entry, changeable
 from leastways.server.pages.texts import Languages
-from leastways.server.pages.view import PageState, option_groups, person_view
+from leastways.server.pages.view import PageState, person_view
 from tests.server.pages.test_form import SCHEMA, STATE
 
 ENGLISH, GERMAN = (Languages().by_code[code] for code in ("en", "de"))

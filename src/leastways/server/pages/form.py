@@ -24,7 +24,7 @@ import numpy as np
 from leastways._messages import plain
 from leastways._validation import is_missing
 from leastways.costs import Preferences
-from leastways.plans.wording import differs
+from leastways.plans import differs
 from leastways.schema import Feature, Schema, range_of, values_of
 from leastways.server.pages.rendering import Form, first
 from leastways.server.pages.texts import Catalogue, Words

@@ -12,11 +12,11 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from leastways.plans import option_groups
 from leastways.server.pages.auditor import HOME, AuditorPages
 from leastways.server.pages.person import PersonPages
 from leastways.server.pages.rendering import OWN_STYLE, STATIC, Renderer
 from leastways.server.pages.texts import Words
-from leastways.server.pages.view import option_groups
 
 if TYPE_CHECKING:
     from leastways.server.answers import Issued

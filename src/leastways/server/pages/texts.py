@@ -15,7 +15,7 @@ from leastways._messages import listed, nearest, plain
 from leastways._validation import is_missing
 from leastways.errors import SettingError
 from leastways.io import yaml_of
-from leastways.plans.wording import differs, value_text
+from leastways.plans import differs, value_text
 from leastways.schema import Feature, Schema
 
 FOLDER = Path(__file__).parent / "texts"

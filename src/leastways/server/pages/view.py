@@ -7,55 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leastways.plans import RecourseOption, RecoursePlan
-from leastways.plans.wording import differs
-from leastways.schema import Feature, Schema
+from leastways.plans import OptionGroup, RecourseOption, RecoursePlan, option_groups
+from leastways.schema import Schema
 from leastways.server.pages.form import Entries, Problem, changeable, possible
 from leastways.server.pages.texts import Catalogue, ChangeView, Words
-
-
-@dataclass(frozen=True)
-class OptionGroup:
-    """An option, and those that ask for at least as much of every feature."""
-
-    option: RecourseOption
-    more: tuple[RecourseOption, ...]
-
-    @property
-    def best_for(self) -> float:
-        """Share of cost samples for which one of these is the cheapest."""
-        return min(1.0, math.fsum(o.best_for for o in (self.option, *self.more)))
-
-
-def option_groups(schema: Schema, state: Mapping[str, Any], options: Sequence[RecourseOption]) -> list[OptionGroup]:
-    """Group options under the smallest of their kind, in the order of their expected cost; unknown costs last."""
-    ordered = sorted(options, key=lambda o: (math.isnan(o.expected_cost), o.expected_cost, o.number))
-    least = [o for o in ordered if not any(_asks_more(schema, state, than=other, option=o) for other in ordered)]
-    more: dict[int, list[RecourseOption]] = {o.number: [] for o in least}
-    for option in ordered:
-        if option.number not in more:
-            home = next(o for o in least if _asks_more(schema, state, than=o, option=option))
-            more[home.number].append(option)
-    return [OptionGroup(o, tuple(more[o.number])) for o in least]
-
-
-def _asks_more(schema: Schema, state: Mapping[str, Any], than: RecourseOption, option: RecourseOption) -> bool:
-    """Return whether an option asks for at least as much as another of every feature, and is not the same."""
-    pairs = [(f, state[f.name], than.values[f.name], option.values[f.name]) for f in schema.features]
-    if not any(differs(f, less, much) for f, _, less, much in pairs):
-        return than.number < option.number  # the same state twice: keep the first
-    return all(_lies_between(f, now, less, much) for f, now, less, much in pairs)
-
-
-def _lies_between(feature: Feature, now: Any, less: Any, much: Any) -> bool:
-    """Return whether `less` lies between `now` and `much`."""
-    if not differs(feature, now, less) or not differs(feature, less, much):
-        return True
-    if not feature.ordered:
-        return False
-    a, b, c = (feature.values.index(v) if not feature.numeric else float(v) for v in (now, less, much))
-    return a < b < c or a > b > c
-
 
 _EFFORT = ((0.1, "small"), (0.3, "moderate"), (0.6, "large"))  # cost below -> word; above all of them: very large
 _RARELY = 0.005

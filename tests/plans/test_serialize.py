@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from leastways.errors import DataError
-from leastways.plans import RecoursePlans
-from leastways.plans.serialize import frame_from_json, frame_to_json
+from leastways.plans import RecoursePlans, frame_from_json, frame_to_json
 from tests.plans.made import OPTIONS, PEOPLE, SUMMARY, plans
 from tests.support.schema_strategies import ODD_TEXTS_MAY_BE_ALIKE, frames
 
