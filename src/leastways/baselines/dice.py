@@ -122,7 +122,7 @@ class Dice:
     True
     >>> lw.Dice("random", learning_rate=0.1)
     Traceback (most recent call last):
-    leastways.errors.SettingError: Dice: method 'random' makes no use of learning_rate; it takes sample_size.
+    leastways.errors.SettingError: Dice: method 'random' makes no use of learning_rate; it takes 'sample_size'.
 
     Used as ``lw.Recourse(model, schema, lw.Dice("genetic"))``, or by name: ``"dice-genetic"``.
     """
