@@ -88,6 +88,86 @@ def test_rooms_import_only_from_rooms_above(path: Path) -> None:
     assert not below, f"{path.name} ({own}) imports from {sorted(below)}, which lie below it"
 
 
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name, `__init__` under its room's."""
+    names = {p: [ROOT.name, *p.relative_to(ROOT).with_suffix("").parts] for p in [ROOT / "__init__.py", *files()]}
+    return {".".join(parts[:-1] if parts[-1] == "__init__" else parts): p for p, parts in names.items()}
+
+
+def imported_modules(path: Path, known: dict[str, Path]) -> set[str]:
+    """Return the modules that a file imports, late imports included; of a name from a door, the door."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {m if (m := f"{node.module}.{a.name}") in known else node.module for a in node.names}
+    return {name for name in found if name in known and known[name] != path}
+
+
+def eager_imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Return the modules that are imported when a file is: not those inside functions or for type checkers."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {m if (m := f"{node.module}.{a.name}") in known else node.module for a in node.names}
+    return {name for name in found if name in known and known[name] != path}
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_rooms_import_each_other_by_their_doors(path: Path) -> None:
+    behind = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("leastways."):
+            room, *rest = node.module.split(".")[1:]
+            if rest and room != room_of(path):
+                behind.append(f"line {node.lineno}: {node.module}")
+    assert not behind, f"{path.relative_to(ROOT)} imports past a door: {behind}"
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    known = modules()
+    needs = {name: eager_imports(path, known) - {"leastways"} for name, path in known.items()}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail, name))
+        if name not in done:
+            for other in sorted(needs[name]):
+                if not name.startswith(f"{other}."):  # a door is loaded before what is behind it
+                    visit(other, (*trail, name))
+            done.add(name)
+
+    for name in sorted(needs):
+        visit(name, ())
+
+
+def test_few_modules_serve_one_other_alone() -> None:
+    """A module with one importer that is no door often belongs into that importer."""
+    known = modules()
+    users: dict[str, set[str]] = {name: set() for name in known}
+    for name, path in known.items():
+        for other in imported_modules(path, known):
+            users[other].add(name)
+    doors = {name for name, path in known.items() if path.name == "__init__.py"}
+    lonely = {n for n, by in users.items() if n not in doors and len(by) == 1 and not by & doors}
+    assert len(known) <= 190, f"{len(known)} modules: is each a subject of its own?"
+    assert len(lonely) <= 45, sorted(lonely)
+
+
+def test_constructing_a_recourse_loads_only_what_it_needs() -> None:
+    late = ("baselines", "audit", "datasets", "evaluation", "report", "study", "batch", "server", "testing", "cli")
+    heavy = ("matplotlib", "jinja2", "highspy", "dask", "distributed", "sqlalchemy", "fastapi", "torch", "typer")
+    code = (
+        "import sys, leastways as lw\n"
+        "schema = lw.Schema([lw.Feature('a', 'integer', (0, 1), dtype='int64')])\n"
+        "lw.Recourse(lambda frame: frame['a'], schema)\n"
+        f"print([m for m in {late} if 'leastways.' + m in sys.modules], [m for m in {heavy} if m in sys.modules])"
+    )
+    result = run(code)
+    assert result.stdout.strip() == "[] []", result.stdout + result.stderr
+
+
 def test_rooms_are_imported_by_statements() -> None:
     """What is imported by a name in a text, no test of the rooms sees, and no type checker."""
     for path in files():

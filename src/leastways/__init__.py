@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leastways import audit, batch, datasets, evaluation, report, study, testing
     from leastways.baselines import ActionableRecourse, Dice, Face
-    from leastways.costs import CostDistribution, Preferences
+    from leastways.costs import Belief, CostDistribution, Preferences
     from leastways.errors import (
         DataError,
         LeastwaysError,
@@ -36,7 +36,7 @@ __version__ = "0.1.0"
 # Where each public name lives. They load on first use, so that `import leastways` costs next to nothing.
 _HOMES = {
     "baselines": ("ActionableRecourse", "Dice", "Face"),
-    "costs": ("CostDistribution", "Preferences"),
+    "costs": ("Belief", "CostDistribution", "Preferences"),
     "errors": (
         "DataError",
         "LeastwaysError",
@@ -63,6 +63,7 @@ __all__ = [
     "ActionableRecourse",
     "AllOf",
     "AtMost",
+    "Belief",
     "Certificate",
     "CostDistribution",
     "DataError",

@@ -34,7 +34,7 @@ from leastways.search import Problem, run_search
 from leastways.search.protocol import Background
 from leastways.testing import check_searcher
 from leastways.testing.searchers import SEARCHER_CHECKS
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import evaluator_of, make_problem, make_world, seeds
 
 LEVELS = ["low", "mid", "high"]
 
@@ -148,7 +148,7 @@ def test_options_respect_budget_directions_and_rules(seed: int, directions: tupl
         return
     problem, people = make_problem(world, refused, budget=budget)
     background = Background(world.schema, world.schema.encode(world.frame), world, 0.5, seed)
-    result = run_search(ActionableRecourse().prepare(background), problem, judge_of(world, people))
+    result = run_search(ActionableRecourse().prepare(background), problem, evaluator_of(world, people))
     t = problem.samples.tables
     assert (result.queries <= budget).all()
     for p in range(len(refused)):

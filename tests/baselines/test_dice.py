@@ -14,7 +14,7 @@ from leastways.baselines import Dice
 from leastways.search import run_search
 from leastways.testing import SEARCHER_CHECKS
 from tests.support.dice_methods import METHODS, ready, torch_model
-from tests.worlds import check_options, judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import check_options, evaluator_of, make_problem, make_world, seeds
 
 torch: Any = pytest.importorskip("torch")
 pytest.importorskip("dice_ml")
@@ -45,7 +45,7 @@ def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budg
     searcher = ready(method, world, model)
     model.module.rows = 0
     asked = np.zeros(len(people), np.int64)
-    evaluate = judge_of(world, encoded)
+    evaluate = evaluator_of(world, encoded)
 
     def counting(questions: Any) -> Any:
         asked.__iadd__(np.bincount(questions.people, minlength=len(asked)))
@@ -88,7 +88,7 @@ def test_both_starts_of_the_descent_work() -> None:
     world = make_world(5, n=40, rules=False)
     problem, encoded = make_problem(world, world.refused().head(6), n_options=4, budget=400)
     begun = {
-        begin: run_search(ready("gradient", world, begin=begin), problem, judge_of(world, encoded)).chosen
+        begin: run_search(ready("gradient", world, begin=begin), problem, evaluator_of(world, encoded)).chosen
         for begin in ("near", "random")
     }
     assert all(chosen.n.all() for chosen in begun.values())

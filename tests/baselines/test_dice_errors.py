@@ -15,7 +15,7 @@ from leastways.baselines import Dice
 from leastways.baselines.dice_threads import PersonRun
 from leastways.search import run_search
 from tests.support.dice_methods import METHODS, ready, torch_model
-from tests.worlds import judge_of, make_problem, make_world
+from tests.support.small_worlds import evaluator_of, make_problem, make_world
 
 torch: Any = pytest.importorskip("torch")
 pytest.importorskip("dice_ml")
@@ -64,9 +64,9 @@ def test_model_error_in_a_descent_affects_only_its_person() -> None:
     model = torch_model(WORLD, Moody)
     searcher = ready("gradient", WORLD, model)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=120)
-    calm = run_search(searcher, problem, judge_of(WORLD, encoded))
+    calm = run_search(searcher, problem, evaluator_of(WORLD, encoded))
     model.module.bad, model.module.rows = True, 0
-    result = run_search(searcher, problem, judge_of(WORLD, encoded))
+    result = run_search(searcher, problem, evaluator_of(WORLD, encoded))
     assert model.module.failures
     lost = [p for p, text in result.reasons.items() if "the model raised ValueError: no such row" in text]
     assert 0 < len(lost) == model.module.failures < len(PEOPLE)
@@ -92,7 +92,7 @@ def test_dice_ml_error_is_given_as_the_persons_reason(method: str, monkeypatch: 
 
     monkeypatch.setattr(PersonRun, "_probability", broken)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=120)
-    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded))
+    result = run_search(ready(method, WORLD), problem, evaluator_of(WORLD, encoded))
     assert asked
     assert result.reasons[1] == f"DICE ({method}) ended early, as dice-ml raised KeyError: 'lost'"
     assert result.chosen.n[1] > 0
@@ -133,7 +133,7 @@ def test_nearest_accepted_states_replace_an_empty_set(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(PersonRun, "_work", nothing)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
-    result = run_search(ready("kdtree", WORLD), problem, judge_of(WORLD, encoded))
+    result = run_search(ready("kdtree", WORLD), problem, evaluator_of(WORLD, encoded))
     assert (result.chosen.n > 0).any()
     assert all((p in result.reasons) == (result.chosen.n[p] == 0) for p in range(len(PEOPLE)))
 

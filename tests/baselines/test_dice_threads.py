@@ -19,7 +19,7 @@ from leastways.errors import MissingExtraError, SettingError
 from leastways.search import protocol as base
 from leastways.search import run_search
 from tests.support.dice_methods import METHODS, Columns, ready, torch_model
-from tests.worlds import World, judge_of, make_problem, make_world
+from tests.support.small_worlds import World, evaluator_of, make_problem, make_world
 
 torch: Any = pytest.importorskip("torch")
 pytest.importorskip("dice_ml")
@@ -69,7 +69,7 @@ def test_time_limit_interrupts_a_run(method: str, seconds: float, monkeypatch: p
     ticks = count()
     monkeypatch.setattr(base, "monotonic", lambda: next(ticks) / 1000)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
-    result = run_search(ready(method, WORLD), problem, judge_of(WORLD, encoded), time_limit=seconds)
+    result = run_search(ready(method, WORLD), problem, evaluator_of(WORLD, encoded), time_limit=seconds)
     assert result.cut_short.any() or seconds > 0.02
     assert (result.queries <= 400).all()
     for p in range(len(PEOPLE)):
@@ -190,7 +190,7 @@ def test_settings_reach_dice_ml(method: Any, settings: Any, monkeypatch: pytest.
 
     monkeypatch.setattr(kind, "_generate_counterfactuals", spy)
     problem, encoded = make_problem(WORLD, PEOPLE, n_options=3, budget=400)
-    result = run_search(ready(method, WORLD, **settings), problem, judge_of(WORLD, encoded))
+    result = run_search(ready(method, WORLD, **settings), problem, evaluator_of(WORLD, encoded))
     assert len(given) == len(PEOPLE)
     theirs = {"max_iter": "maxiterations"} if method == "genetic" else {}
     for named in given:

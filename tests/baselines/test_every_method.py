@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import leastways as lw
 from leastways.report import write_report
 from tests.support.dice_methods import torch_model
-from tests.worlds import World, make_world
+from tests.support.small_worlds import World, make_world
 
 for extra in ("dice_ml", "torch", "highspy"):
     pytest.importorskip(extra)

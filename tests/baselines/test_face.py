@@ -22,9 +22,9 @@ from leastways.recourse import Recourse
 from leastways.schema import Schema
 from leastways.search import Background, Searcher, run_search
 from leastways.testing import SEARCHER_CHECKS
-from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, refused, worlds
 from tests.support import face_reference
-from tests.worlds import World, judge_of, make_problem, make_world, seeds
+from tests.support.bank_people import SCHEMA, TRAIN, broken, chance, refused, worlds
+from tests.support.small_worlds import World, evaluator_of, make_problem, make_world, seeds
 
 FACES = [Face(), Face(graph="eps"), Face(neighbors=3, density=0.3, confidence=0.6), Face(graph="eps", radius=0.7)]
 
@@ -77,7 +77,7 @@ def test_the_nearest_accepted_targets_are_chosen(face: Face, seed: int) -> None:
         return
     searcher: Any = ready(world, face)
     problem, encoded = make_problem(world, people, budget=500)
-    result = run_search(searcher, problem, judge_of(world, encoded))
+    result = run_search(searcher, problem, evaluator_of(world, encoded))
     graph = searcher.graph
     costs, _ = graph.walk(graph.attach(grid_codes(world.schema, encoded)))
     good = world.probability(world.schema.decode(graph.codes)) >= max(0.5, face.confidence or 0.0)
@@ -109,9 +109,9 @@ def test_group_size_does_not_change_plans(monkeypatch: pytest.MonkeyPatch) -> No
     people = world.refused()
     problem, encoded = make_problem(world, people)
     searcher = ready(world, Face())
-    whole = run_search(searcher, problem, judge_of(world, encoded))
+    whole = run_search(searcher, problem, evaluator_of(world, encoded))
     monkeypatch.setattr("leastways.baselines.face._MOST_AT_A_TIME", 3)
-    parts = run_search(searcher, problem, judge_of(world, encoded))
+    parts = run_search(searcher, problem, evaluator_of(world, encoded))
     np.testing.assert_array_equal(whole.chosen.codes, parts.chosen.codes)
     np.testing.assert_array_equal(whole.queries, parts.queries)
     assert whole.reasons == parts.reasons

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastways.baselines.integer_program import Found, Person, Program
 from leastways.feasibility.kernels import RuleTables, meets_rules
 from tests.support.small_searches import space_without_rules
-from tests.worlds import seeds
+from tests.support.small_worlds import seeds
 
 Floats = NDArray[np.float64]
 

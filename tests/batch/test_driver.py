@@ -20,7 +20,6 @@ from leastways.batch import driver, read_manifest
 from leastways.batch.driver import Driver, DriverSettings
 from leastways.batch.executors import ThreadExecutor
 from leastways.errors import ModelError, SearcherError
-from tests.recourse.bank import chance
 from tests.support.applicant_files import (
     FAULTY,
     Misbehaving,
@@ -34,6 +33,7 @@ from tests.support.applicant_files import (
     tables,
     write_people,
 )
+from tests.support.bank_people import chance
 from tests.support.processes import children, is_alive, own_environment, wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

@@ -15,13 +15,13 @@ import pytest
 from leastways.batch import worker
 from leastways.batch.executors import pickled
 from leastways.errors import SettingError
-from tests.recourse.bank import chance
 from tests.support.applicant_files import (
     checksums,
     events,
     fitted,
     run,
 )
+from tests.support.bank_people import chance
 
 
 class OnlyHere:

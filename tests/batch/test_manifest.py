@@ -17,7 +17,6 @@ from leastways.batch import manifest as folder
 from leastways.batch import people_done, read_manifest, read_plans
 from leastways.batch.manifest import RunFolder, nothing_done
 from leastways.errors import DataError, SettingError
-from tests.recourse.bank import SCHEMA, TRAIN, chance
 from tests.support.applicant_files import (
     check_each_person_once,
     checksums,
@@ -28,6 +27,7 @@ from tests.support.applicant_files import (
     tables,
     write_people,
 )
+from tests.support.bank_people import SCHEMA, TRAIN, chance
 
 
 def test_manifest_describes_the_run(source: Path, uninterrupted: Path) -> None:

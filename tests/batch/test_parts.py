@@ -11,7 +11,6 @@ import pytest
 from leastways.batch.parts import parts_of
 from leastways.batch.sources import survey
 from leastways.errors import DataError
-from tests.recourse.bank import SCHEMA
 from tests.support.applicant_files import (
     check_each_person_once,
     damage,
@@ -21,6 +20,7 @@ from tests.support.applicant_files import (
     run,
     write_people,
 )
+from tests.support.bank_people import SCHEMA
 
 
 @pytest.mark.parametrize("done", [(), (0,), (1,), (0, 1), (2,), (0, 2)])

@@ -13,12 +13,12 @@ import pytest
 from leastways import Recourse, Schema
 from leastways.batch import read_plans, recommend_files
 from leastways.errors import DataError, SettingError
-from tests.recourse.gaps import PEOPLE, pipeline, recourse
 from tests.support.applicant_files import (
     fitted,
     interrupted_copy,
     people,
 )
+from tests.support.tables_with_gaps import PEOPLE, pipeline, recourse
 
 
 def test_plans_and_people_that_cannot_be_read_are_errors(uninterrupted: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import leastways as lw
 from leastways.batch import read_plans
 from leastways.errors import DataError, SettingError
 from leastways.report import Totals
-from tests.recourse.bank import TRAIN, chance
 from tests.support.applicant_files import (
     QUICK,
     OwnSearcher,
@@ -26,6 +25,7 @@ from tests.support.applicant_files import (
     tables,
     write_people,
 )
+from tests.support.bank_people import TRAIN, chance
 
 
 def test_results_cannot_be_written_among_the_people(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from leastways._fingerprint import file_fingerprint
 from leastways.batch import read_plans
 from leastways.batch.sources import survey
 from leastways.errors import DataError, SettingError
-from tests.recourse.bank import SCHEMA
 from tests.support.applicant_files import (
     check_each_person_once,
     checksums,
@@ -27,6 +26,7 @@ from tests.support.applicant_files import (
     tables,
     write_people,
 )
+from tests.support.bank_people import SCHEMA
 
 
 def folder_of(path: Path, pieces: list[pd.DataFrame], suffix: str = ".parquet") -> Path:

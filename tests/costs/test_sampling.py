@@ -8,7 +8,7 @@ from scipy import stats
 
 from leastways.costs import CostDistribution
 from leastways.costs.kernels import Tables, fill_row
-from tests.worlds import make_problem, make_world
+from tests.support.small_worlds import make_problem, make_world
 
 M = 20_000
 

@@ -14,7 +14,7 @@ from leastways import Preferences, Recourse, RecoursePlans, Schema, evaluate, si
 from leastways.errors import DataError, PreferenceError, SettingError
 from leastways.evaluation import SimulatedPeople, evaluate_people, measures
 from leastways.evaluation.simulate import as_numbers
-from tests.recourse import bank
+from tests.support import bank_people as bank
 
 TRAIN = pd.DataFrame({"hours": [0, 10], "debt": [0.0, 4.0], "job": ["a", "b"]})
 SCHEMA = Schema.infer(TRAIN).update(debt={"grid": [0.0, 1.0, 2.0, 3.0, 4.0]})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import leastways as lw
 from leastways.evaluation import oracle_people
-from tests.worlds import make_world, seeds
+from tests.support.small_worlds import make_world, seeds
 
 SCHEMA = lw.Schema(
     (

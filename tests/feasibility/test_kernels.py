@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from leastways.feasibility import meets_rules, permitted_rows, permitted_states, perturb, uniform_state
 from tests.support import reference_kernels as reference
-from tests.worlds import make_problem, make_world, seeds
+from tests.support.small_worlds import make_problem, make_world, seeds
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -68,8 +68,8 @@ def quiet() -> Any:
 
 def check(model: Any, schema: Schema = SCHEMA) -> FastPath:
     """The fast_path gives the model's own answers on calls of many sizes."""
-    judge = as_model(model, 1)
-    fast_path = FastPath.find(judge, schema)
+    evaluate = as_model(model, 1)
+    fast_path = FastPath.find(evaluate, schema)
     people = schema.encode(PEOPLE[list(schema.names)])
     table = fast_path.people(people)
     assert table is not None, fast_path.reason
@@ -79,7 +79,7 @@ def check(model: Any, schema: Schema = SCHEMA) -> FastPath:
         who = rng.integers(0, len(PEOPLE), rows)
         codes = (rng.random((rows, len(schema.features))) * [len(f.values) for f in schema.features]).astype(np.int32)
         codes = np.where(rng.random(codes.shape) < 0.5, people.codes[who], codes)
-        wanted = judge.probability(schema.decode(codes, people, who))
+        wanted = evaluate.probability(schema.decode(codes, people, who))
         assert np.array_equal(table.probability(codes, who), wanted), rows
     return fast_path
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from leastways.errors import MissingExtraError, SettingError
 from leastways.models import OnnxModel, QueryCounter, TorchModel, as_model, load_model
-from tests.recourse import gaps
+from tests.support import tables_with_gaps as gaps
 from tests.support.job_table import people, pipeline, yes
 
 joblib: Any = pytest.importorskip("joblib")

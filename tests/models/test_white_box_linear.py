@@ -27,7 +27,7 @@ from leastways.errors import ModelError
 from leastways.models import as_model
 from leastways.models.white_box import LinearScore, read_linear
 from leastways.schema import Schema
-from tests.worlds import make_world
+from tests.support.small_worlds import make_world
 
 WORLD = make_world(seed=3, rules=False)
 X = WORLD.frame

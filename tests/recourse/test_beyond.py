@@ -18,9 +18,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import leastways as lw
 from leastways import IfThen, Preferences, Schema
 from leastways.evaluation import evaluate_people
-from tests.recourse.bank import SCHEMA as BANK
-from tests.recourse.bank import TRAIN, broken, chance, worlds
 from tests.recourse.test_missing import DICE, METHODS
+from tests.support.bank_people import SCHEMA as BANK
+from tests.support.bank_people import TRAIN, broken, chance, worlds
 from tests.support.mixed_table import Whole
 
 SCHEMA = BANK.update(age={"direction": "any"})

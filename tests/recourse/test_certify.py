@@ -15,9 +15,9 @@ from leastways.costs import Preferences
 from leastways.errors import DataError, SettingError
 from leastways.plans import Certificate, RecoursePlans
 from leastways.recourse import Recourse
-from tests.recourse.bank import chance, recourse, refused
 from tests.search.test_oracle import minima
-from tests.worlds import World, make_problem, make_world, seeds
+from tests.support.bank_people import chance, recourse, refused
+from tests.support.small_worlds import World, make_problem, make_world, seeds
 
 
 def certified(world: World, people: pd.DataFrame, seed: int, method: str, told: Preferences, **limit: Any) -> Any:

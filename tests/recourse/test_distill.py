@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leastways import COLS, Recourse, RecoursePlans, Schema
 from leastways.errors import DataError, ModelError, SettingError
-from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
+from tests.support.bank_people import SCHEMA, TRAIN, broken, chance, recourse, refused
 
 PEOPLE = refused(8)
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from leastways import COLS, CostDistribution, Preferences, Recourse
 from leastways.errors import DataError, LeastwaysError, SchemaError, SettingError
 from leastways.schema import Feature, Schema
-from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
+from tests.support.bank_people import SCHEMA, TRAIN, chance, recourse, refused
 
 
 def test_making_one_does_no_work() -> None:

@@ -13,8 +13,8 @@ from leastways import IfThen, Linked, Preferences
 from leastways.errors import SchemaError
 from leastways.evaluation import evaluate_people
 from leastways.schema import Feature, Schema
-from tests.recourse.gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline, recourse, trees
 from tests.support.mixed_table import Whole
+from tests.support.tables_with_gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline, recourse, trees
 
 METHODS = ["guided", "cols", "pcols", "ls", "random", "ar", "face-knn", "face-eps"]
 DICE = ["dice-random", "dice-genetic", "dice-kdtree"]

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from leastways import AllOf, Recourse, RecoursePlans, Schema, SettingError
-from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
+from tests.support.bank_people import SCHEMA, TRAIN, chance, recourse, refused
 
 YES = chance(TRAIN) >= 0.5
 GRADES = np.select([chance(TRAIN) < 0.3, chance(TRAIN) < 0.7], ["poor", "fair"], "good")

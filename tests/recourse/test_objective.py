@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import leastways as lw
 from leastways.errors import SettingError
-from tests.recourse.bank import chance, recourse, refused
+from tests.support.bank_people import chance, recourse, refused
 
 PEOPLE = refused(8)
 METHODS = ["guided", "cols", "pcols", "ls", "random"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leastways import COLS, PCOLS, LocalSearch, RandomSearch, Recourse
-from tests.recourse.bank import broken, step, worlds
+from tests.support.bank_people import broken, step, worlds
 
 METHODS = [
     "guided",

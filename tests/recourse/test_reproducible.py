@@ -14,12 +14,12 @@ import pytest
 
 from leastways.recourse import Recourse
 from leastways.schema import Schema
-from tests.recourse.bank import recourse, refused
 from tests.recourse.fresh import everything, kept
+from tests.support.bank_people import recourse, refused
 
 PEOPLE = refused(8)
 CODE = """
-from tests.recourse.bank import recourse, refused
+from tests.support.bank_people import recourse, refused
 print(recourse(method={method!r}, random_state=5).recommend(refused(8)).to_json())
 """
 

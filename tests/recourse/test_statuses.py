@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from leastways import Preferences, Recourse, RecoursePlans, Schema
 from leastways.errors import DataError, ModelError, PreferenceError, SettingError
 from leastways.schema import Linked
-from tests.recourse.bank import SCHEMA, TRAIN, chance, recourse, refused
+from tests.support.bank_people import SCHEMA, TRAIN, chance, recourse, refused
 
 PEOPLE = refused()
 

@@ -9,7 +9,7 @@ import pytest
 from leastways import RecoursePlans
 from leastways.errors import SettingError
 from leastways.search import protocol as base
-from tests.recourse.bank import SCHEMA, broken, chance, recourse, refused
+from tests.support.bank_people import SCHEMA, broken, chance, recourse, refused
 
 PEOPLE = refused(8)
 METHODS = ["guided", "cols", "pcols", "ls", "random"]

@@ -15,7 +15,7 @@ from leastways import COLS, CostDistribution, Feature, Preferences, Recourse, Re
 from leastways._random import keys_of_rows
 from leastways.costs.kernels import TIE, objective_costs
 from leastways.errors import SettingError
-from tests.recourse.bank import SCHEMA, TRAIN, broken, chance, recourse, refused
+from tests.support.bank_people import SCHEMA, TRAIN, broken, chance, recourse, refused
 
 PEOPLE = refused(8)
 OLD = recourse(budget=60).recommend(PEOPLE)

@@ -15,7 +15,7 @@ from leastways.search import Problem, Questions
 from leastways.search.guided.distillation import Distilled, _evaluate, distill
 from leastways.search.guided.searcher import nothing_shared
 from leastways.search.guided.surrogate_kernels import SharedNet, _enter, shared_effects, shared_log_odds
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import evaluator_of, make_problem, make_world, seeds
 
 
 def made_net(problem: Problem, draw: np.random.Generator, hidden: int = 5) -> SharedNet:
@@ -86,14 +86,14 @@ def test_a_model_that_was_not_distilled_says_nothing() -> None:
 def learn(queries: int, seed: int = 0, n: int = 60) -> tuple[Problem, Distilled, list[Questions], Any]:
     world = make_world(3, n=n)
     problem, encoded = make_problem(world, world.frame, n_samples=1)
-    judge, asked = judge_of(world, encoded), []
+    evaluate, asked = evaluator_of(world, encoded), []
 
     def ask(questions: Questions) -> NDArray[np.float64]:
         asked.append(questions)
-        answers: NDArray[np.float64] = judge(questions)[0]
+        answers: NDArray[np.float64] = evaluate(questions)[0]
         return answers
 
-    return problem, distill(problem.samples, ask, 0.5, queries, seed), asked, judge
+    return problem, distill(problem.samples, ask, 0.5, queries, seed), asked, evaluate
 
 
 @pytest.mark.parametrize("queries", [100, 300, 1001])
@@ -111,9 +111,9 @@ def test_it_asks_what_it_may_and_says_how_much(queries: int) -> None:
 
 
 def test_what_was_learned_tells_yes_from_no() -> None:
-    problem, learned, _, judge = learn(600)
+    problem, learned, _, evaluate = learn(600)
     fresh = states(problem, np.random.default_rng(99), 500)
-    truth = judge(fresh)[0]
+    truth = evaluate(fresh)[0]
     odds = np.log(truth / (1 - truth))
     estimate = _evaluate(problem.samples, learned.net, fresh)
     near = np.abs(odds) < 4

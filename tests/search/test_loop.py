@@ -21,7 +21,7 @@ from leastways.search import (
     run_search,
 )
 from leastways.search.loop import Accepted
-from tests.worlds import judge_of, make_problem, make_world
+from tests.support.small_worlds import evaluator_of, make_problem, make_world
 
 
 class Greedy:
@@ -40,24 +40,24 @@ def test_asking_beyond_the_budget_is_an_error() -> None:
     world = make_world(5)
     problem, encoded = make_problem(world, world.refused())
     with pytest.raises(SearcherError, match="more rows than their budget"):
-        run_search(Greedy(), problem, judge_of(world, encoded))  # type: ignore[arg-type]
+        run_search(Greedy(), problem, evaluator_of(world, encoded))  # type: ignore[arg-type]
 
 
 def test_a_person_the_model_fails_on_keeps_what_was_found_and_the_others_go_on() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
-    stuck = run_search(COLS(), problem, judge_of(world, encoded)).queries == 0  # no state meets the rules
-    judge = judge_of(world, encoded)
+    stuck = run_search(COLS(), problem, evaluator_of(world, encoded)).queries == 0  # no state meets the rules
+    evaluate = evaluator_of(world, encoded)
     rounds = 0
 
     def failing(questions: Questions) -> tuple[NDArray[np.float64], dict[int, ModelError]]:
         nonlocal rounds
         rounds += 1
-        probability, _ = judge(questions)
+        probability, _ = evaluate(questions)
         return (probability, {}) if rounds < 10 else (probability, {1: ModelError("broken")})
 
     result = run_search(COLS(), problem, failing)
-    whole = run_search(COLS(), problem, judge)
+    whole = run_search(COLS(), problem, evaluate)
     assert list(result.failures) == [1]
     assert result.queries[1] == 10 * problem.n_options
     others = (np.arange(problem.n_people) != 1) & ~stuck
@@ -69,7 +69,7 @@ def test_progress_rises_to_one() -> None:
     world = make_world(5)
     problem, encoded = make_problem(world, world.refused())
     seen: list[float] = []
-    run_search(COLS(), problem, judge_of(world, encoded), seen.append)
+    run_search(COLS(), problem, evaluator_of(world, encoded), seen.append)
     assert seen == sorted(seen)
     assert 0.9 < seen[-1] <= 1.0
 
@@ -160,7 +160,7 @@ def test_what_a_searcher_hands_over_is_checked(spoil: Any, text: str) -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
     with pytest.raises(SearcherError, match=text):
-        run_search(Wrong(spoil), problem, judge_of(world, encoded))
+        run_search(Wrong(spoil), problem, evaluator_of(world, encoded))
 
 
 class Lawless:
@@ -193,17 +193,17 @@ def test_what_people_may_not_do_is_not_offered_to_them() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
     with pytest.raises(SearcherError, match=r"person \d+ is offered a state that is not permitted to them"):
-        run_search(Lawless(), problem, judge_of(world, encoded))
+        run_search(Lawless(), problem, evaluator_of(world, encoded))
     study = type("Study", (Lawless,), {"offers_unpermitted": True})
-    assert run_search(study(), problem, judge_of(world, encoded)).chosen.n.any()
+    assert run_search(study(), problem, evaluator_of(world, encoded)).chosen.n.any()
 
 
 def test_an_option_has_the_probability_that_the_model_gave() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
-    right = run_search(COLS(), problem, judge_of(world, encoded)).chosen
+    right = run_search(COLS(), problem, evaluator_of(world, encoded)).chosen
     spoiled = Wrong(of_chosen(probability=lambda c: c.probability * np.nan))
-    given = run_search(spoiled, problem, judge_of(world, encoded)).chosen
+    given = run_search(spoiled, problem, evaluator_of(world, encoded)).chosen
     there = np.arange(right.codes.shape[1]) < right.n[:, None]
     assert there.any()
     np.testing.assert_array_equal(given.probability[there], right.probability[there])
@@ -241,8 +241,8 @@ class Scribbler:
 def test_a_searcher_that_writes_into_the_answers_forges_nothing() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
-    right = run_search(COLS(), problem, judge_of(world, encoded))
-    given = run_search(Scribbler(), problem, judge_of(world, encoded))
+    right = run_search(COLS(), problem, evaluator_of(world, encoded))
+    given = run_search(Scribbler(), problem, evaluator_of(world, encoded))
     there = np.arange(right.chosen.codes.shape[1]) < right.chosen.n[:, None]
     assert there.any()
     np.testing.assert_array_equal(given.chosen.n, right.chosen.n)

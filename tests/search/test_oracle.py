@@ -18,7 +18,7 @@ from leastways.search.exact import best_first as oracle
 from leastways.search.exact.best_first import Cheapest, cheapest_states, searches, searches_of
 from tests.support.reference_kernels import meets_rules
 from tests.support.small_searches import space_without_rules
-from tests.worlds import World, judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import World, evaluator_of, make_problem, make_world, seeds
 
 
 def minima(world: World, problem: Problem, encoded: Any) -> NDArray[np.float64]:
@@ -27,7 +27,7 @@ def minima(world: World, problem: Problem, encoded: Any) -> NDArray[np.float64]:
     out = np.full(t.draws.alpha.shape, np.inf)
     for p in range(len(t.space.start)):
         codes = np.array(every_state(t, p), np.int32).reshape(-1, t.space.start.shape[1])
-        yes, _ = judge_of(world, encoded)(Questions(np.full(len(codes), p), codes))
+        yes, _ = evaluator_of(world, encoded)(Questions(np.full(len(codes), p), codes))
         row = np.empty(t.draws.alpha.shape[1])
         for state in codes[yes >= 0.5]:
             if meets_rules(t.space, p, state.tolist()):
@@ -55,7 +55,7 @@ def small(seed: int, n_samples: int) -> tuple[World, Problem, Any] | None:
 
 def solve(world: World, problem: Problem, encoded: Any, **settings: Any) -> Cheapest:
     samples = problem.samples
-    return cheapest_states(searches_of(samples), judge_of(world, encoded), 0.5, **settings)
+    return cheapest_states(searches_of(samples), evaluator_of(world, encoded), 0.5, **settings)
 
 
 @settings(max_examples=8)
@@ -103,15 +103,15 @@ def test_no_state_is_asked_about_twice_and_all_that_are_cheaper_are(seed: int) -
     world, problem, encoded = made
     samples, rows = problem.samples, 0
     asked: set[Any] = set()
-    inner = judge_of(world, encoded)
+    inner = evaluator_of(world, encoded)
 
-    def judge(questions: Questions) -> Any:
+    def evaluate(questions: Questions) -> Any:
         nonlocal rows
         rows += len(questions.people)
         asked.update(zip(questions.people.tolist(), map(tuple, questions.codes.tolist()), strict=True))
         return inner(questions)
 
-    found = cheapest_states(searches_of(samples), judge, 0.5)
+    found = cheapest_states(searches_of(samples), evaluate, 0.5)
     assert rows == len(asked) == found.queries.sum()
     t, row = samples.tables, np.empty(5)
     for p in range(len(t.space.start)):
@@ -152,9 +152,9 @@ def test_a_failing_model_leaves_the_others_and_a_bound() -> None:
     made, whole = next((m, w) for m in map(small, range(99), [3] * 99) if m for w in [solve(*m)] if w.calls > 2)
     world, problem, encoded = made
     best, unlucky = minima(*made), int(whole.queries.argmax())
-    inner, rounds = judge_of(world, encoded), []
+    inner, rounds = evaluator_of(world, encoded), []
 
-    def judge(questions: Questions) -> Any:
+    def evaluate(questions: Questions) -> Any:
         rounds.append(len(questions.people))
         probability, _ = inner(questions)
         mine = questions.people == unlucky
@@ -163,7 +163,7 @@ def test_a_failing_model_leaves_the_others_and_a_bound() -> None:
         return np.where(mine, np.nan, probability), {unlucky: ModelError("it broke")}
 
     samples = problem.samples
-    found = cheapest_states(searches_of(samples), judge, 0.5)
+    found = cheapest_states(searches_of(samples), evaluate, 0.5)
     assert list(found.failures) == [unlucky]
     bound, exact = found.bound.reshape(-1, 3), found.exact.reshape(-1, 3)
     assert (bound <= best + 1e-12).all()
@@ -184,9 +184,9 @@ def test_a_model_that_fails_at_the_limit_leaves_a_bound(seed: int) -> None:
     samples = made[1].samples
     for limit, good in product((1, 2, 5, 11, 12, 30, 33), range(3)):
         calls, asked = 0, np.zeros(samples.n_people, np.int64)
-        inner = judge_of(made[0], made[2])
+        inner = evaluator_of(made[0], made[2])
 
-        def judge(questions: Questions, good: int = good, asked: Any = asked, inner: Any = inner) -> Any:
+        def evaluate(questions: Questions, good: int = good, asked: Any = asked, inner: Any = inner) -> Any:
             nonlocal calls
             calls += 1
             asked += np.bincount(questions.people, minlength=len(asked))
@@ -194,7 +194,7 @@ def test_a_model_that_fails_at_the_limit_leaves_a_bound(seed: int) -> None:
             failed = questions.people[: len(questions.people) if calls > good else 0]
             return probability, {int(p): ModelError("it broke") for p in failed}
 
-        found = cheapest_states(searches_of(samples), judge, 0.5, most_queries=limit)
+        found = cheapest_states(searches_of(samples), evaluate, 0.5, most_queries=limit)
         assert (found.bound <= best + 1e-12).all()
         assert found.queries.tolist() == asked.tolist()
 

@@ -18,10 +18,10 @@ from leastways.search.exact.best_first import cheapest_states, searches
 from leastways.search.exact.bound_kernels import Searches
 from tests.support.reference_kernels import meets_rules
 from tests.support.small_searches import random_searches, space_without_rules, with_rule_tables, with_rules
-from tests.worlds import seeds
+from tests.support.small_worlds import seeds
 
 
-class Judge:
+class DrawnAnswers:
     """Says yes to a drawn share of all states, and remembers what it was asked."""
 
     def __init__(self, q: Searches, seed: int) -> None:
@@ -47,11 +47,11 @@ def every_cost(q: Searches, s: int) -> dict[tuple[int, ...], float]:
     return out
 
 
-def minima(q: Searches, judge: Judge) -> NDArray[np.float64]:
+def minima(q: Searches, evaluate: DrawnAnswers) -> NDArray[np.float64]:
     """The cheapest permitted and accepted state of every search, by trying all."""
     return np.array(
         [
-            min((c for x, c in every_cost(q, s).items() if judge.says[(q.person[s], *x)]), default=np.inf)
+            min((c for x, c in every_cost(q, s).items() if evaluate.says[(q.person[s], *x)]), default=np.inf)
             for s in range(len(q.costs))
         ]
     )
@@ -59,19 +59,19 @@ def minima(q: Searches, judge: Judge) -> NDArray[np.float64]:
 
 @given(seeds)
 def test_the_oracle_is_the_best_of_all_permitted_states(seed: int) -> None:
-    q, judge = with_rules(random_searches(seed), seed), Judge(random_searches(seed), seed)
-    best = minima(q, judge)
-    found = cheapest_states(q, judge, 0.5)
+    q, evaluate = with_rules(random_searches(seed), seed), DrawnAnswers(random_searches(seed), seed)
+    best = minima(q, evaluate)
+    found = cheapest_states(q, evaluate, 0.5)
     assert found.exact.all()
     np.testing.assert_allclose(found.cost, best, atol=1e-12)
-    assert len(judge.asked) == len(set(judge.asked))
-    for p, *codes in judge.asked:
+    assert len(evaluate.asked) == len(set(evaluate.asked))
+    for p, *codes in evaluate.asked:
         assert meets_rules(q.space, p, codes)
-    capped = cheapest_states(q, Judge(q, seed), 0.5, most_cost=0.4)
+    capped = cheapest_states(q, DrawnAnswers(q, seed), 0.5, most_cost=0.4)
     np.testing.assert_allclose(capped.cost[best <= 0.4], best[best <= 0.4], atol=1e-12)
     assert (capped.bound <= best + 1e-12).all()
     assert (capped.bound[best > 0.4] > 0.4).all()
-    short = cheapest_states(q, Judge(q, seed), 0.5, most_queries=2)
+    short = cheapest_states(q, DrawnAnswers(q, seed), 0.5, most_queries=2)
     assert (short.bound <= best + 1e-12).all()
     np.testing.assert_allclose(short.cost[short.exact], best[short.exact], atol=1e-12)
 
@@ -92,12 +92,12 @@ def contradictory(n: int) -> Searches:
 def test_a_search_that_only_skips_ends_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether rules can be met together is not looked into: some grids could be walked through for ever."""
     q = contradictory(3)
-    judge = Judge(q, 0)
-    assert np.isinf(cheapest_states(q, judge, 0.5).bound).all()  # small enough to be walked through
+    evaluate = DrawnAnswers(q, 0)
+    assert np.isinf(cheapest_states(q, evaluate, 0.5).bound).all()  # small enough to be walked through
     bounds = []
     for most in (0, 1, 10, 30):
         monkeypatch.setattr(oracle, "MOST_SKIPPED", most)
-        found = cheapest_states(q, judge, 0.5)
+        found = cheapest_states(q, evaluate, 0.5)
         assert not found.exact.any()
         bounds.append(float(found.bound[0]))
     assert 0.29 < bounds[0] <= bounds[1] < bounds[2] < bounds[3] < np.inf
@@ -109,12 +109,12 @@ def test_a_search_that_only_skips_ends_with_a_bound(monkeypatch: pytest.MonkeyPa
 
 @given(seeds)
 def test_a_limit_on_skipping_leaves_a_bound(seed: int) -> None:
-    q, judge = with_rules(random_searches(seed), seed), Judge(random_searches(seed), seed)
-    best = minima(q, judge)
+    q, evaluate = with_rules(random_searches(seed), seed), DrawnAnswers(random_searches(seed), seed)
+    best = minima(q, evaluate)
     with pytest.MonkeyPatch.context() as patch:
         for most in (0, 2):
             patch.setattr(oracle, "MOST_SKIPPED", most)
-            found = cheapest_states(q, Judge(q, seed), 0.5)
+            found = cheapest_states(q, DrawnAnswers(q, seed), 0.5)
             assert (found.bound <= best + 1e-12).all()
             assert (found.cost >= best - 1e-12).all()
 

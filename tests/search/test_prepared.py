@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import leastways as lw
 from leastways.search import Account, Background, Chosen, Problem, Questions, Searcher
 from leastways.search.local import SetRun
-from tests.worlds import World, make_world
+from tests.support.small_worlds import World, make_world
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from leastways.costs.kernels import TIE, Tables, fill_row
 from leastways.search import COLS, PCOLS, Guided, LocalSearch, RandomSearch, Searcher, run_search
 from leastways.search.cols import ColsRun
 from tests.support import reference_kernels as reference
-from tests.worlds import check_options, judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import check_options, evaluator_of, make_problem, make_world, seeds
 
 SEARCHERS: list[Searcher] = [
     Guided(),
@@ -38,7 +38,7 @@ def test_options_are_accepted_permitted_distinct_and_within_budget(searcher: Sea
     if people.empty:
         return
     problem, encoded = make_problem(world, people, seed=seed)
-    result = run_search(searcher, problem, judge_of(world, encoded))
+    result = run_search(searcher, problem, evaluator_of(world, encoded))
     assert (result.queries <= problem.budget).all()
     check_options(world, problem, result.chosen)
 
@@ -54,14 +54,14 @@ def test_emc_never_rises(gain: str, runs: int, seed: int) -> None:
         return
     problem, encoded = make_problem(world, people, budget=120, seed=seed)
     searcher = PCOLS(runs=runs, gain=gain)  # type: ignore[arg-type]
-    run, judge = searcher.start(problem), judge_of(world, encoded)
+    run, evaluate = searcher.start(problem), evaluator_of(world, encoded)
     left = np.full(len(people), problem.budget)
     before = run.emc()
     while left.any():
         questions = run.ask(left)
         if not len(questions.people):
             break
-        probability, _ = judge(questions)
+        probability, _ = evaluate(questions)
         run.tell(questions, probability, probability >= 0.5)
         left = left - np.bincount(questions.people, minlength=len(left))
         now = run.emc()
@@ -95,11 +95,11 @@ def test_a_person_gets_the_same_options_in_any_company(searcher: Searcher) -> No
     people = world.refused()
     assert len(people) > 4
     whole, encoded = make_problem(world, people)
-    together = run_search(searcher, whole, judge_of(world, encoded))
+    together = run_search(searcher, whole, evaluator_of(world, encoded))
     for label in people.index[[0, 2, 4]]:
         place = people.index.get_loc(label)
         alone, one = make_problem(world, people.loc[[label]])
-        result = run_search(searcher, alone, judge_of(world, one))
+        result = run_search(searcher, alone, evaluator_of(world, one))
         assert result.queries[0] == together.queries[place]
         np.testing.assert_array_equal(result.chosen.codes[0], together.chosen.codes[place])
 
@@ -108,7 +108,7 @@ def test_pcols_keeps_its_best_run_and_splits_the_budget_exactly() -> None:
     world = make_world(5, n=40, rules=False)
     people = world.refused()
     problem, encoded = make_problem(world, people, budget=50)
-    run, judge = PCOLS(runs=4).start(problem), judge_of(world, encoded)
+    run, evaluate = PCOLS(runs=4).start(problem), evaluator_of(world, encoded)
     left = np.full(len(people), 50)
     asked = np.zeros(4 * len(people), int)
     for _ in range(100):
@@ -116,7 +116,7 @@ def test_pcols_keeps_its_best_run_and_splits_the_budget_exactly() -> None:
             break
         questions = run.ask(left)
         asked += np.bincount(run._asked_by, minlength=len(asked))
-        probability, _ = judge(questions)
+        probability, _ = evaluate(questions)
         run.tell(questions, probability, probability >= 0.5)
         left = left - np.bincount(questions.people, minlength=len(left))
     np.testing.assert_array_equal(asked.reshape(-1, 4), np.tile([13, 13, 12, 12], (len(people), 1)))
@@ -129,13 +129,13 @@ def test_random_sets_keep_the_best_by_emc() -> None:
     world = make_world(5, n=40, rules=False)
     people = world.refused()
     problem, encoded = make_problem(world, people, budget=80)
-    run, judge = RandomSearch().start(problem), judge_of(world, encoded)
+    run, evaluate = RandomSearch().start(problem), evaluator_of(world, encoded)
     left, best = np.full(len(people), 80), np.full(len(people), -np.inf)
     for _ in range(100):
         if not left.any():
             break
         questions = run.ask(left)
-        probability, _ = judge(questions)
+        probability, _ = evaluate(questions)
         run.tell(questions, probability, probability >= 0.5)
         left = left - np.bincount(questions.people, minlength=len(left))
         assert (run.states.score >= best).all()

@@ -7,7 +7,7 @@ import pytest
 
 from leastways.errors import SettingError
 from leastways.search import Problem
-from tests.worlds import make_problem, make_world
+from tests.support.small_worlds import make_problem, make_world
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from leastways.server import Applicant, Busy, RefinementLimit, Service, TimedOut
 from leastways.server.guards import Rates
 from leastways.server.problems import problem_of
 from leastways.server.queue import Batcher, Ticket
-from tests.recourse.bank import chance
+from tests.support.bank_people import chance
 from tests.support.loan_service import BANK, LABELLED, SMALL, Client, counts, serve, states, until
 
 

@@ -18,7 +18,7 @@ from leastways.server import jobs as jobs_room
 from leastways.server.answers import JobState, Pending
 from leastways.server.database import now
 from leastways.server.store import NewPerson
-from tests.recourse.bank import chance
+from tests.support.bank_people import chance
 from tests.support.loan_service import (
     BANK,
     LABELLED,

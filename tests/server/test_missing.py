@@ -13,8 +13,8 @@ from leastways._validation import value_or_none
 from leastways.schema import Schema
 from leastways.server import Service, read_config
 from leastways.server.solving import replay
-from tests.recourse.gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline
 from tests.support.loan_service import SMALL, Client
+from tests.support.tables_with_gaps import PEOPLE, SCHEMA, TRAIN, Y, pipeline
 
 
 @pytest.fixture(scope="module")

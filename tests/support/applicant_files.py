@@ -21,7 +21,7 @@ import leastways as lw
 from leastways.batch import BatchResult, read_manifest, recommend_files
 from leastways.batch.parts import parts_of
 from leastways.batch.sources import survey
-from tests.recourse.bank import SCHEMA, chance, recourse, table
+from tests.support.bank_people import SCHEMA, chance, recourse, table
 
 N = 48
 PART = 16

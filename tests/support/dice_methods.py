@@ -1,4 +1,4 @@
-"""Worlds of `tests.worlds` with a torch module for a model, and the four methods of DICE made ready for them."""
+"""Every method of DICE on a small world, and what the tests know of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leastways.baselines import Dice
 from leastways.models import TorchModel, as_model
 from leastways.search import Background, Searcher
 from leastways.search.registry import made_ready
-from tests.worlds import World
+from tests.support.small_worlds import World
 
 METHODS = ("gradient", "random", "genetic", "kdtree")
 

@@ -26,7 +26,7 @@ from leastways.schema import Schema
 from leastways.server import Answer, Service, read_config
 from leastways.server.answers import fingerprints_of
 from leastways.server.app import create_app
-from tests.recourse.bank import SCHEMA, TRAIN, chance
+from tests.support.bank_people import SCHEMA, TRAIN, chance
 
 SMALL: dict[str, Any] = {"n_options": 3, "budget": 60, "n_costs": 40}
 LABELLED = TRAIN.assign(approved=(chance(TRAIN) >= 0.5).astype(int))

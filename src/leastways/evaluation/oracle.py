@@ -19,8 +19,7 @@ from leastways.evaluation.simulate import SimulatedPeople
 from leastways.models import QueryCounter, as_model, check_labels_seen
 from leastways.plans import Change, changes_of
 from leastways.schema import Encoded, Schema, check_columns
-from leastways.search import Evaluate
-from leastways.search.exact import PEOPLE_TOGETHER, Cheapest, cheapest_states, searches, searches_of
+from leastways.search import PEOPLE_TOGETHER, Cheapest, Evaluate, cheapest_states, searches, searches_of
 
 OracleStatus = Literal["exact", "none_exists", "bounded", "already_positive"]
 _MEANINGS: dict[str, str] = {

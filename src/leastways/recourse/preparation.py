@@ -20,8 +20,7 @@ from leastways.plans import RecoursePlans
 from leastways.recourse.applicants import Applicants
 from leastways.recourse.evaluator import Evaluator
 from leastways.schema import Encoded, Feature, Schema, category_codes
-from leastways.search import Background, Guided, Preparing, Questions, Searcher
-from leastways.search.guided.distillation import Distilled, distill
+from leastways.search import Background, Distilled, Guided, Preparing, Questions, Searcher, distill
 
 _ROWS = 4000  # training rows that moves are drawn around
 _COMPARED = 256  # training rows on which `predict` is compared with the probability

@@ -15,8 +15,7 @@ from leastways.errors import ModelError
 from leastways.plans import MODEL_FAILED, OUT_OF_TIME, RecoursePlans, no_failed_rows
 from leastways.recourse.applicants import Applicants
 from leastways.schema import Schema
-from leastways.search import SearchResult
-from leastways.search.kernels import describe_sets
+from leastways.search import SearchResult, describe_sets
 
 SATISFIED_BELOW = 1.0  # what the column `satisfied` counts
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leastways._random import stream
 from leastways._validation import check_choice, check_count
-from leastways.costs.kernels import top_of
+from leastways.costs import top_of
 from leastways.search.kernels import Walkers, ask_round, tell_round, walker_emc
 from leastways.search.protocol import Chosen, Problem, Proposals, Questions
 from leastways.search.registry import register_searcher

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leastways._compiled import compiled, lean
 from leastways._lanes_kernels import WIDTH, load, positive, total, zeros
 from leastways._random_kernels import copy, fill
-from leastways.costs.kernels import Tables, charged, may_gain, objective_costs, reachable, top_of
+from leastways.costs import Tables, charged, may_gain, objective_costs, reachable, top_of
 from leastways.feasibility import perturb, same_state, uniform_state
 
 LEAST_GAIN = 1e-12  # smaller "gains" are rounding

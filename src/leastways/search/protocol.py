@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastways._random import Keys
-from leastways.costs import CostSamples
-from leastways.costs.kernels import Tables, objective_costs, top_of
+from leastways.costs import CostSamples, Tables, objective_costs, top_of
 from leastways.errors import SettingError
 from leastways.feasibility import packed_choices
 from leastways.models import Model

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy, keyed
-from leastways.costs.kernels import Tables, row_of
+from leastways.costs import Tables, row_of
 from leastways.feasibility import meets_rules
 from leastways.search.exact.bound_kernels import Alternatives, Ranks, Searches, least_permitted, write_state
 

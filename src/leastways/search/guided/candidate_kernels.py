@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leastways._compiled import lean, wrapping
 from leastways._random_kernels import GOLDEN, below, copy, fill, mix64, uniform
-from leastways.costs.kernels import Tables, objective_costs, reachable
+from leastways.costs import Tables, objective_costs, reachable
 from leastways.feasibility import perturb, repair, same_state, uniform_state
 from leastways.search.guided.knapsack_kernels import Items, knapsack, list_best, list_items, mean_costs
 from leastways.search.guided.surrogate_kernels import (

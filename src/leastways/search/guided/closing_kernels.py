@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from leastways._compiled import compiled, lean
 from leastways._random_kernels import copy, fill
-from leastways.costs.kernels import Tables, may_gain, objective_costs, top_of
+from leastways.costs import Tables, may_gain, objective_costs, top_of
 from leastways.feasibility import Space, meets_rules, same_state
 from leastways.search.guided.candidate_kernels import Archive, is_new, state_hash
 from leastways.search.guided.surrogate_kernels import effect_of

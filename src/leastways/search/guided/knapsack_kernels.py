@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leastways._compiled import lean
 from leastways._lanes_kernels import WIDTH, load, total, where_below, zeros
 from leastways._random_kernels import fill
-from leastways.costs.kernels import TIE, Tables, linear_mean, row_of, scaled
+from leastways.costs import TIE, Tables, linear_mean, row_of, scaled
 
 COARSE = 24  # values of a long grid that the sweep looks at; trimming then looks at all
 _SWEEPS = 9

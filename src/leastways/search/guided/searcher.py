@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastways._random import stream
 from leastways._validation import check_choice
-from leastways.costs.kernels import top_of
+from leastways.costs import top_of
 from leastways.errors import SettingError
 from leastways.search.guided.candidate_kernels import Archive, Parts, Scratch, ask_guided, enter_seen, tell_guided
 from leastways.search.guided.closing_kernels import ask_rest, ask_smaller, choose_options, count_states

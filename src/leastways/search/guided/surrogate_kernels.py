@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leastways._compiled import lean
 from leastways._lanes_kernels import WIDTH, load, positive, total, zeros
 from leastways._random_kernels import copy
-from leastways.costs.kernels import Tables
+from leastways.costs import Tables
 
 _RIDGE = 0.02
 MOST_LOG_ODDS = 8.0

@@ -16,7 +16,7 @@ from tests.support.small_searches import (
     with_rule_tables,
     with_rules,
 )
-from tests.worlds import seeds
+from tests.support.small_worlds import seeds
 
 State = tuple[tuple[int, ...], int]  # ranks, and the last changed feature
 

@@ -14,7 +14,7 @@ from leastways.costs import Preferences
 from leastways.costs.kernels import Tables, charged, fill_row, may_gain, objective_costs
 from leastways.search import COLS, Guided, Problem, Searcher, run_search
 from leastways.search.guided.knapsack_kernels import mean_costs
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import evaluator_of, make_problem, make_world, seeds
 
 SATISFACTION = {"slope": 0.01, "step": 1.0, "step_at": 0.3}
 
@@ -91,7 +91,7 @@ def test_searches_do_not_depend_on_the_room(searcher: Searcher, seed: int, extra
     problem, encoded = make_problem(world, people, seed=seed)
     t = with_rows(problem.samples.tables, problem.samples.tables.space.start.shape[1] + extra)
     narrow: Problem = replace(problem, samples=replace(problem.samples, tables=t))
-    ours, theirs = (run_search(searcher, x, judge_of(world, encoded)) for x in (narrow, problem))
+    ours, theirs = (run_search(searcher, x, evaluator_of(world, encoded)) for x in (narrow, problem))
     np.testing.assert_array_equal(ours.queries, theirs.queries)
     for a, b in zip(ours.chosen, theirs.chosen, strict=True):
         np.testing.assert_array_equal(a, b)

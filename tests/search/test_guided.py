@@ -21,7 +21,7 @@ from leastways.search.guided.knapsack_kernels import COARSE, Items, knapsack, li
 from leastways.search.guided.surrogate_kernels import effect_of, solve
 from leastways.search.kernels import choose_from_pool
 from tests.support import reference_kernels as reference
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import evaluator_of, make_problem, make_world, seeds
 
 TOP = 1.5
 
@@ -211,7 +211,7 @@ def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
     world = make_world(5, n=40)
     people = world.refused()
     problem, encoded = make_problem(world, people, budget=120)
-    run, judge = lw.Guided().start(problem), judge_of(world, encoded)
+    run, evaluate = lw.Guided().start(problem), evaluator_of(world, encoded)
     t = problem.samples.tables
     left, rough = np.full(len(people), 120), np.empty(40)
     for _ in range(60):
@@ -221,7 +221,7 @@ def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
         for p, codes in zip(questions.people, questions.codes, strict=True):
             mean_costs(t, p, codes, 0, rough)
             assert (rough < run.archive.lowest[p]).any()
-        probability, _ = judge(questions)
+        probability, _ = evaluate(questions)
         run.tell(questions, probability, probability >= 0.5)
         left = left - np.bincount(questions.people, minlength=len(left))
     for p in range(len(people)):
@@ -236,11 +236,11 @@ def test_every_sample_gets_its_turn(served: slice) -> None:
     world = make_world(5, n=40)
     people = world.refused()
     problem, encoded = make_problem(world, people, budget=60, n_samples=600)
-    run, judge = lw.Guided().start(problem), judge_of(world, encoded)
+    run, evaluate = lw.Guided().start(problem), evaluator_of(world, encoded)
     left = np.full(len(people), 60)
     for _ in range(2):
         questions = run.ask(left)
-        probability, _ = judge(questions)
+        probability, _ = evaluate(questions)
         run.tell(questions, probability, probability >= 0.5)
         left -= np.bincount(questions.people, minlength=len(left))
     run.archive.lowest[:] = top_of(problem.samples.tables)

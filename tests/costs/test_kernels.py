@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leastways.costs import CostDistribution
 from leastways.costs.kernels import TIE, Tables, bounded, charged, fill_row, objective_costs, reachable, scaled, top_of
 from tests.support import reference_kernels as reference
-from tests.worlds import make_problem, make_world, seeds
+from tests.support.small_worlds import make_problem, make_world, seeds
 
 
 def filled(seed: int, noise_std: float = 0.0, alpha: float | None = None) -> Tables:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leastways.costs.kernels import Tables, fill_row
 from leastways.search import kernels as sets
 from tests.support import reference_kernels as reference
-from tests.worlds import make_problem, make_world, seeds
+from tests.support.small_worlds import make_problem, make_world, seeds
 
 
 def random_sets(seed: int) -> tuple[Tables, NDArray[np.int32], NDArray[np.bool_]]:

@@ -116,13 +116,13 @@ def check_options(world: World, problem: Problem, chosen: Chosen) -> None:
         np.testing.assert_allclose(again, chosen.probability[p, : len(options)], atol=1e-6)
 
 
-def judge_of(world: World, people: Encoded) -> Any:
-    """Return a judge that asks the world's model."""
+def evaluator_of(world: World, people: Encoded) -> Any:
+    """Return a evaluate that asks the world's model."""
 
-    def judge(questions: Any) -> Any:
+    def evaluate(questions: Any) -> Any:
         return world.probability(world.schema.decode(questions.codes, people, questions.people)), {}
 
-    return judge
+    return evaluate
 
 
 seeds = st.integers(0, 2**31 - 1)

@@ -19,7 +19,7 @@ import leastways as lw
 from leastways.search import Questions
 from leastways.search.guided.closing_kernels import smaller_code
 from tests.support import reference_kernels as reference
-from tests.worlds import judge_of, make_problem, make_world, seeds
+from tests.support.small_worlds import evaluator_of, make_problem, make_world, seeds
 
 CREDIT = lw.datasets.load_credit()
 _TEXT = make_column_selector(dtype_exclude="number")
@@ -65,14 +65,14 @@ def test_the_next_smaller_change_is_the_twin_s(seed: int, rules: bool) -> None:
     world = make_world(seed % 50, rules=rules)
     people = world.refused().head(3)
     problem, encoded = make_problem(world, people, budget=60, seed=seed % 7)
-    judge, run = judge_of(world, encoded), lw.Guided().start(problem)
+    evaluate, run = evaluator_of(world, encoded), lw.Guided().start(problem)
     left = np.full(len(people), 60)
     t, g = problem.samples.tables, run.archive
     for _ in range(8):
         questions: Questions = run.ask(left)
         if not len(questions.people):
             break
-        answer, _ = judge(questions)
+        answer, _ = evaluate(questions)
         run.tell(questions, answer, answer >= 0.5)
         left -= np.bincount(questions.people, minlength=len(people))
     looked_at = 0

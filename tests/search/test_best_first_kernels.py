@@ -14,7 +14,7 @@ from leastways.search.exact.best_first_kernels import GROWTH, Heaps, Scratch, fi
 from leastways.search.exact.bound_kernels import Searches
 from tests.support.reference_kernels import meets_rules
 from tests.support.small_searches import alternatives_of, random_searches, with_rule_tables, with_rules
-from tests.worlds import make_problem, make_world, seeds
+from tests.support.small_worlds import make_problem, make_world, seeds
 
 
 def twin(q: Searches, s: int, most_changes: int) -> list[tuple[float, tuple[int, ...]]]:
