@@ -105,7 +105,8 @@ def draw(rooms: list[str], modules: Counter[str], arrows: Counter[tuple[str, str
         "arrow at a room below that imports it;</text>",
         f'<text x="{LEFT}" y="62" font-size="11.5" fill="#555555">the more modules import it, the darker the line. '
         f"Imports of “{SHARED}” (all rooms) are left out.</text>",
-        f'<defs><marker id="tip" markerWidth="7" markerHeight="7" refX="5.5" refY="3" orient="auto" markerUnits="userSpaceOnUse">'
+        f'<defs><marker id="tip" markerWidth="7" markerHeight="7" refX="5.5" refY="3" orient="auto" '
+        f'markerUnits="userSpaceOnUse">'
         f'<path d="M0,0 L6,3 L0,6 z" fill="{BLUE}"/></marker></defs>',
     ]
     for (user, used), count in sorted(arrows.items(), key=lambda item: item[1]):

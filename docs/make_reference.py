@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
@@ -49,6 +50,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "SearcherError",
         "MissingExtraError",
     ),
+}
+# For parts of a user's own: public names that are imported from the room that they extend.
+EXTENSIONS: dict[str, tuple[str, ...]] = {
+    "leastways.costs": ("Belief",),
+    "leastways.schema": ("Rule", "register_rule"),
+    "leastways.feasibility": ("compiles", "Constraints", "Grids", "Link"),
+    "leastways.models": ("Library", "register_library"),
 }
 # Public to the other rooms of the package, of no use to a reader.
 HIDDEN = {
@@ -89,7 +97,7 @@ HIDDEN = {
     "TorchModel": ("bind", "scores"),
     "OnnxModel": ("bind", "session"),
     "Preferences": ("check_person", "editable_features"),
-    "SimulatedPeople": ("index", "places", "check_states"),
+    "SimulatedPeople": ("index", "positions", "check_states"),
     "IfThen": ("to_dict",),
     "Forbidden": ("to_dict",),
     "Linked": ("to_dict",),
@@ -120,6 +128,10 @@ def api_page() -> str:
         for name in names:
             value = getattr(lw, name)
             lines += _module(value, f"lw.{name}") if isinstance(value, ModuleType) else _entry(value, f"lw.{name}")
+    lines += ["## Beliefs and extensions", "", "These names are imported from their modules.", ""]
+    for module, names in EXTENSIONS.items():
+        for name in names:
+            lines += _entry(getattr(import_module(module), name), f"{module}.{name}")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -196,11 +208,14 @@ def _parameter(parameter: inspect.Parameter) -> str:
         text += f": {_type(parameter.annotation)}"
     if parameter.default is parameter.empty:
         return text
-    default = "{}" if "factory" in repr(parameter.default) else repr(parameter.default).replace("'", '"')
+    if "factory" in repr(parameter.default):
+        return f"{text} = {'()' if 'Sequence' in text else '{}'}"
+    default = repr(parameter.default).replace("'", '"')
     return f"{text} = {default}"
 
 
 def _type(annotation: Any) -> str:
+    annotation = getattr(annotation, "__forward_arg__", annotation)  # fields of a NamedTuple
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
