@@ -1,4 +1,4 @@
-"""What must hold for DICE on arbitrary worlds, budgets and sizes: options are sound, and every row is counted."""
+"""DICE keeps the contract of searchers; its options are sound and every row is counted, on arbitrary worlds."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_options_are_sound_and_every_row_is_counted(method: str, seed: int, budg
 @pytest.mark.parametrize("method", METHODS)
 def test_most_people_get_options(method: Any) -> None:
     world = make_world(5, n=40, rules=False)
-    people = world.refused()
+    people = world.refused().head(16)
     rec = Recourse(torch_model(world), world.schema, Dice(method), n_options=4, budget=300, n_costs=20)
     plans = rec.fit(world.frame).recommend(people)
     assert (plans.summary["status"] == "found").mean() > 0.7
@@ -105,10 +105,6 @@ def test_options_are_accepted_at_any_threshold(method: Any, threshold: float) ->
     plans = rec.fit(world.frame).recommend(world.refused().head(6))
     assert (plans.options["probability"] >= threshold - 1e-6).all()
     assert len(plans.options) or threshold == 1.0
-
-
-pytest.importorskip("dice_ml")
-pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("check", SEARCHER_CHECKS, ids=lambda check: check.__name__)
