@@ -29,7 +29,7 @@ NOTE = "<!-- Made by docs/make_reference.py. Do not edit: change the docstring, 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Recourse and plans": ("Recourse", "RecoursePlans", "RecoursePlan", "RecourseOption", "NearestMiss", "Certificate"),
     "Schema and rules": ("Schema", "Feature", "IfThen", "Forbidden", "Linked", "AtMost"),
-    "Costs and preferences": ("Preferences", "CostDistribution"),
+    "Costs and preferences": ("Preferences", "Belief", "CostDistribution"),
     "Models": ("AllOf", "TorchModel", "OnnxModel", "load_model"),
     "Search methods": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
     "Published methods to compare with": ("ActionableRecourse", "Dice", "Face"),
@@ -53,7 +53,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 # For parts of a user's own: public names that are imported from the room that they extend.
 EXTENSIONS: dict[str, tuple[str, ...]] = {
-    "leastways.costs": ("Belief",),
     "leastways.schema": ("Rule", "register_rule"),
     "leastways.feasibility": ("compiles", "Constraints", "Grids", "Link"),
     "leastways.models": ("Library", "register_library"),
@@ -128,7 +127,7 @@ def api_page() -> str:
         for name in names:
             value = getattr(lw, name)
             lines += _module(value, f"lw.{name}") if isinstance(value, ModuleType) else _entry(value, f"lw.{name}")
-    lines += ["## Beliefs and extensions", "", "These names are imported from their modules.", ""]
+    lines += ["## Extensions", "", "These names are imported from their modules.", ""]
     for module, names in EXTENSIONS.items():
         for name in names:
             lines += _entry(getattr(import_module(module), name), f"{module}.{name}")
