@@ -22,6 +22,7 @@ ROOMS = (
     "_random",
     "_fingerprint",
     "_progress",
+    "_templates",
     "_compiled",
     "_lanes_kernels",
     "_random_kernels",

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leastways._templates import render
 from leastways._validation import value_or_none
-from leastways.plans.notebook import plan_html
-from leastways.plans.wording import Change, Status, differs, plan_text
+from leastways.plans.wording import Change, Status, closing, differs, headline, miss_headline, plan_text
 from leastways.schema import Feature, Schema
 
 
@@ -68,7 +68,8 @@ class RecoursePlan:
 
     def _repr_html_(self) -> str:
         """Show the plan at the end of a notebook's cell."""
-        return plan_html(self)
+        words: dict[str, Any] = {"headline": headline, "closing": closing, "miss_headline": miss_headline}
+        return render("plan.html", "plans", plan=self, is_finite=math.isfinite, **words)
 
 
 def _same(one: Any, other: Any) -> bool:

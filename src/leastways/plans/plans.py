@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from leastways._messages import listed, nearest, plain
+from leastways._templates import render
 from leastways._validation import value_or_none
 from leastways.errors import DataError
-from leastways.plans.notebook import plans_html
 from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan, no_certificates
 from leastways.plans.serialize import document_from_json, document_to_json, frame_from_json, frame_to_json
 from leastways.plans.wording import STATUSES, changes_of
@@ -24,6 +24,7 @@ SUMMARY = ("status", "n_options", "covered", "emc", "satisfied", "queries", "pro
 _TABLES = ("people", "summary", "options", "failed_rows")
 _IF_ANY = ("certificates", "nearest_misses")  # tables that a file has only if they hold something
 _FORMAT, _VERSION = "leastways plans", 1
+_SHOWN = 10  # people in a notebook's summary
 
 
 def _no_misses(schema: Schema) -> pd.DataFrame:
@@ -106,7 +107,9 @@ class RecoursePlans:
 
     def _repr_html_(self) -> str:
         """Show the plans at the end of a notebook's cell."""
-        return plans_html(self)
+        first = self.summary.head(_SHOWN)
+        table = first.to_html(float_format="{:.3g}".format)
+        return render("plans.html", "plans", title=repr(self), summary=table, n_people=len(self), n_shown=_SHOWN)
 
     @cached_property
     def changes(self) -> pd.DataFrame:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from leastways.report.audit_pages import audit_body, audit_html, audit_style, write_audit
     from leastways.report.pages import write_report
     from leastways.report.plots import INK, ONE, STYLE, TWO, can_draw, folded
-    from leastways.report.rendering import render
     from leastways.report.terminal import plan_panel, schema_table, summary_table
     from leastways.report.totals import SimulatedTotals, Totals
 
@@ -27,7 +26,6 @@ __all__ = [
     "can_draw",
     "folded",
     "plan_panel",
-    "render",
     "schema_table",
     "summary_table",
     "write_audit",
@@ -40,7 +38,6 @@ __getattr__ = lazy_names(
         "audit_pages": ("audit_body", "audit_html", "audit_style", "write_audit"),
         "pages": ("write_report",),
         "plots": ("INK", "ONE", "STYLE", "TWO", "can_draw", "folded"),
-        "rendering": ("render",),
         "terminal": ("plan_panel", "schema_table", "summary_table"),
         "totals": ("SimulatedTotals", "Totals"),
     },

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from leastways._extras import require
+from leastways._templates import render, static_text
 from leastways.audit import (
     HIGHER,
     LOWER,
@@ -34,7 +35,6 @@ from leastways.audit import (
 from leastways.io import draft_of
 from leastways.plans import STATUSES
 from leastways.report.plots import KINDS, STYLE, Picture, can_draw, draw_audit
-from leastways.report.rendering import render, static_text
 
 TITLE = "Is recourse fair?"
 MAX_UNSERVED = 200
@@ -64,17 +64,17 @@ def audit_html(
     """
     shown = _shown(audit, pictures)
     text = f"{lead(audit)} {basis(audit)}"
-    return render("audit.html", title=title, lead=text, stylesheet_href=stylesheet_href, **shown)
+    return render("audit.html", "report", title=title, lead=text, stylesheet_href=stylesheet_href, **shown)
 
 
 def audit_body(audit: Audit, pictures: _Pictures | None = None) -> str:
     """Return the sections of the audit's page, as HTML for a page that links to `audit_style()`."""
-    return render("audit_body.html", **_shown(audit, pictures))
+    return render("audit_body.html", "report", **_shown(audit, pictures))
 
 
 def audit_style() -> str:
     """Return the style sheet of the audit's page."""
-    return static_text("report.css") + static_text("audit.css")
+    return static_text("report.css", "report") + static_text("audit.css", "report")
 
 
 def write_audit(audit: Audit, folder: str | Path, *, title: str = TITLE) -> list[Path]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastways._messages import plain
+from leastways._templates import render
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import (
     STATUSES,
@@ -21,7 +22,6 @@ from leastways.plans import (
     value_text,
 )
 from leastways.report.plots import can_draw, draw_all
-from leastways.report.rendering import render
 from leastways.report.totals import COST_MEANING, SimulatedTotals, Totals, percent
 from leastways.schema import Schema
 
@@ -84,6 +84,7 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
     reasons = plans.summary["reason"]
     return render(
         "report.html",
+        "report",
         title=title,
         lead=f"{totals.people} people, {totals.in_need} of them refused by the model.",
         figures=_figures(totals, simulated),

@@ -18,10 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._extras import require
+from leastways._templates import render
 from leastways.audit import CROSS, Audit, measure_name
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import NOT_SEARCHED, RecoursePlans
-from leastways.report.rendering import render
 
 MAX_BARS, MAX_PEOPLE = 12, 40
 _SIZE = (5.0, 3.5)
@@ -277,7 +277,7 @@ def inline_svg(figure: Any, name: str, alt: str, styles: bool = True) -> str:
     view = re.search(r'viewBox="([^"]*)"', head)
     if view is None:  # matplotlib has always written one
         raise RuntimeError("the drawing has no viewBox")
-    return render("drawing.svg", view=view[1], name=name, alt=alt, body=body.strip(), styles=styles)
+    return render("drawing.svg", "report", view=view[1], name=name, alt=alt, body=body.strip(), styles=styles)
 
 
 def _attributes(style: str) -> str:

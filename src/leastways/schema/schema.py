@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._messages import listed, nearest
+from leastways._templates import render
 from leastways.errors import DataError, SchemaError
 from leastways.schema import validation as checks
 from leastways.schema import yaml as files
@@ -311,7 +311,6 @@ def _rare_slot(feature: Feature) -> int:
     return len(feature.values) if feature.numeric and feature.gapless and not feature.missing else -1
 
 
-_HEADS = ("Feature", "Kind", "May move", "Values")
 _MOVES = {"any": "either way", "up": "only up", "down": "only down", "fixed": "never"}
 
 
@@ -321,14 +320,6 @@ def schema_html(schema: Schema) -> str:
         (f.name, f.kind, _MOVES[f.direction], f.allowed_text() + f.valid_range_text() + f.excluded_text())
         for f in schema.features
     ]
-    head = "".join(f'<th style="text-align: left">{name}</th>' for name in _HEADS)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="text-align: left">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
-    )
     title = f"{len(schema.features)} features" + (f", target {schema.target!r}" if schema.target else "")
-    rules = "".join(f"<li>{escape(rule.words(schema.by_name))}</li>" for rule in schema.rules)
-    ending = f"<p>Rules:</p><ul>{rules}</ul>" if rules else ""
-    return (
-        f"<div><p><strong>{escape(title)}</strong></p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{ending}</div>"
-    )
+    rules = [rule.words(schema.by_name) for rule in schema.rules]
+    return render("schema.html", "schema", title=title, rows=rows, rules=rules)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from leastways._templates import render
 from leastways.costs import Preferences
 from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans, value_text
-from leastways.report import render
 from leastways.schema import Schema
 from leastways.study.people import StatedPreference, stated_preferences
 
-HERE = Path(__file__).parent
 ANSWERS_FORMAT, ANSWERS_VERSION = "leastways study answers", 1
 Option = tuple[str, ...]  # the changes that go together, in words
 
@@ -117,4 +115,6 @@ def form_html(title: str, study: str, annotator: str, checksum: str, sheets: Seq
         "form": checksum,
     }
     stated = any(sheet.item.preferences for sheet in sheets)
-    return render("form.html", HERE, title=title, annotator=annotator, sheets=sheets, stated=stated, about=about)
+    return render(
+        "form.html", "study", "report", title=title, annotator=annotator, sheets=sheets, stated=stated, about=about
+    )

@@ -11,10 +11,12 @@ import pytest
 from jinja2 import UndefinedError
 
 import leastways
-from leastways.report.rendering import render, static_text
+from leastways._templates import render, static_text
 
 ROOT = Path(leastways.__file__).parent
-MODULES = sorted(path for room in ("report", "audit", "study") for path in (ROOT / room).rglob("*.py"))
+MODULES = sorted(
+    path for room in ("schema", "plans", "audit", "report", "study") for path in (ROOT / room).rglob("*.py")
+)
 MARKUP = re.compile(
     r"</?[a-z][a-z0-9]*(\s[^<>]*)?/?>"  # an element
     r"|(?<![rf])[.#@]?[a-z-]+\s*\{\s*[a-z-]+\s*:[^}]*;"  # a rule of a style sheet
@@ -59,11 +61,11 @@ def test_markup_in_python_strings_is_seen(source: str) -> None:
 
 def test_values_are_escaped_and_missing_ones_are_errors() -> None:
     shown: dict[str, Any] = {"view": "0 0 1 1", "name": "x", "alt": '<script> & "', "body": "</svg>", "styles": True}
-    assert "&lt;script&gt; &amp; &#34;</title></svg>" in render("drawing.svg", **shown)
+    assert "&lt;script&gt; &amp; &#34;</title></svg>" in render("drawing.svg", "report", **shown)
     with pytest.raises(UndefinedError, match="'alt' is undefined"):
-        render("drawing.svg", **{name: value for name, value in shown.items() if name != "alt"})
+        render("drawing.svg", "report", **{name: value for name, value in shown.items() if name != "alt"})
 
 
-def test_a_room_may_use_the_files_of_the_report() -> None:
-    assert static_text("form.css", ROOT / "study") != static_text("report.css", ROOT / "study")
-    assert static_text("report.css", ROOT / "study") == static_text("report.css")
+def test_a_room_may_use_the_files_of_another() -> None:
+    assert static_text("form.css", "study", "report") != static_text("report.css", "study", "report")
+    assert static_text("report.css", "study", "report") == static_text("report.css", "report")
