@@ -1,4 +1,4 @@
-"""What comes out: one frozen plan per person, all plans together as tables, JSON and text."""
+"""Plans: one frozen record per person; all plans together as tables, JSON and text."""
 
 from leastways.plans.plan import (
     CERTIFICATE,

@@ -1,4 +1,4 @@
-"""One person's plan: present state, status, options."""
+"""One person's plan: present state, status, options, certificate; and options grouped for a reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,31 @@ from leastways.schema import Feature, Schema
 
 @dataclass(frozen=True)
 class RecourseOption:
-    """One way to a yes."""
+    """A state that the model accepts, with what a person would change to reach it.
+
+    Attributes
+    ----------
+    number
+        Its number in the plan, from 1, in the order in which the options are shown.
+    values
+        The value of every feature.
+    changes
+        What differs from the present state, in the schema's order.
+    probability
+        The model's probability of acceptance in this state.
+    expected_cost
+        Mean cost over the person's cost samples under which the option is possible; infinite if there are none.
+    best_for
+        Share of cost samples for which it is the cheapest option of the plan.
+
+    Examples
+    --------
+    >>> from leastways.plans import Change, RecourseOption
+    >>> change = Change("hours", 20, 30, "raise hours from 20 to 30")
+    >>> option = RecourseOption(1, {"hours": 30}, (change,), probability=0.6, expected_cost=0.25, best_for=0.9)
+    >>> option.changes[0].text
+    'raise hours from 20 to 30'
+    """
 
     number: int
     values: Mapping[str, Any]
@@ -30,7 +54,24 @@ class RecourseOption:
 
 @dataclass(frozen=True)
 class NearestMiss:
-    """For someone without any option: the refused state that came closest to a yes, of those asked about."""
+    """The rejected state with the highest probability, for a person without any option.
+
+    Attributes
+    ----------
+    values
+        The value of every feature.
+    changes
+        What differs from the present state, in the schema's order.
+    probability
+        The model's probability of acceptance in this state; below the threshold.
+
+    Examples
+    --------
+    >>> from leastways.plans import Change, NearestMiss
+    >>> change = Change("hours", 20, 30, "raise hours from 20 to 30")
+    >>> NearestMiss({"hours": 30}, (change,), probability=0.44).probability
+    0.44
+    """
 
     values: Mapping[str, Any]
     changes: tuple[Change, ...]
@@ -39,7 +80,56 @@ class NearestMiss:
 
 @dataclass(frozen=True)
 class RecoursePlan:
-    """Everything about one person: present state, status, options."""
+    """The result for one person: present state, status, options.
+
+    Two plans are equal if all their fields are; a missing figure or value is equal to a missing one.
+
+    Attributes
+    ----------
+    person
+        The person's label: their index in the table of people.
+    status
+        ``"found"``, ``"partial"`` (the search was cut short), ``"none_exists"``, ``"none_found"``,
+        ``"already_positive"`` or ``"invalid_input"``.
+    reason
+        Why the search was cut short, found nothing, or was not made; else empty.
+    state
+        The present value of every feature.
+    probability
+        The model's probability of acceptance in the present state.
+    options
+        The options, in the order in which they are shown.
+    covered
+        Share of cost samples under which at least one option is possible.
+    emc
+        Mean over the covered samples of the cheapest option's cost.
+    satisfied
+        Share of cost samples under which an option costs less than 1.
+    queries
+        Rows that the model evaluated for this person.
+    certificate
+        The proven bound on the cost of any set of options, if `Recourse.certify` made one.
+    nearest_miss
+        The rejected state that came closest to acceptance, if there is no option.
+
+    Examples
+    --------
+    >>> from leastways.plans import Change, RecourseOption, RecoursePlan
+    >>> change = Change("hours", 20, 30, "raise hours from 20 to 30")
+    >>> option = RecourseOption(1, {"hours": 30}, (change,), probability=0.6, expected_cost=0.25, best_for=0.9)
+    >>> plan = RecoursePlan(
+    ...     person="ann", status="found", reason="", state={"hours": 20}, probability=0.4, options=(option,),
+    ...     covered=0.9, emc=0.25, satisfied=0.9, queries=60,
+    ... )
+    >>> print(plan)
+    Person ann: at least one option was found (chance of a yes now: 40%).
+    <BLANKLINE>
+    Option 1: cheapest under 90% of the simulated preferences, expected cost 0.25
+      - raise hours from 20 to 30
+      then the chance of a yes is 60%
+    <BLANKLINE>
+    At least one option is possible under 90% of the simulated preferences, and costs less than 1 under 90%.
+    """
 
     person: Any
     status: Status
@@ -61,13 +151,13 @@ class RecoursePlan:
         return _same(self, other)
 
     def to_text(self) -> str:
-        """Write the plan as a person would want to read it."""
+        """Return the plan as text: the status, the changes of each option, and how often the options are possible."""
         return plan_text(self)
 
     __str__ = to_text
 
     def _repr_html_(self) -> str:
-        """Show the plan at the end of a notebook's cell."""
+        """Return the plan as HTML, which notebooks show."""
         words: dict[str, Any] = {"headline": headline, "closing": closing, "miss_headline": miss_headline}
         return render("plan.html", "plans", plan=self, is_finite=math.isfinite, **words)
 
@@ -146,11 +236,11 @@ CERTIFICATE = ("bound", "objective", "gap", "relative_gap", "solved", "queries")
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proven limit to what any set of options could reach for one person, whatever its size.
+    """A proven lower bound on the mean cost of any set of options for one person, whatever its size.
 
-    All figures are means over the person's drawn cost functions, in which a function that no option serves, or only at
-    a higher cost, counts `uncovered_cost`. The bound lets every cost function have an option of its own, so a set of a
-    few options cannot always reach it: a gap is an upper limit on what a better search could gain.
+    All figures are means over the person's cost samples; a sample under which no option is possible, or only at a
+    higher cost, counts `uncovered_cost`. The bound lets every cost sample have an option of its own, so a set of a few
+    options cannot always reach it: the gap is an upper bound on what a better search could gain.
 
     Attributes
     ----------
@@ -159,14 +249,20 @@ class Certificate:
     objective
         The mean cost of this plan's options.
     gap
-        Their difference; 0: no set can be better.
+        Objective minus bound; 0: no set can be better.
     relative_gap
         The gap as a share of the objective.
     solved
-        Share of the cost functions whose least cost is known exactly. The others, for which the limit on rows came
+        Share of the cost samples whose least cost is known exactly. The others, for which the limit on rows came
         first, count with the bound proven until then.
     queries
-        Rows the model answered for the certificate. They are not part of the plan's `queries`.
+        Rows that the model evaluated for the certificate. They are not part of the plan's `queries`.
+
+    Examples
+    --------
+    >>> from leastways.plans import Certificate
+    >>> print(Certificate.of(bound=0.5, objective=0.75, solved=1.0, queries=40))
+    No set of options could cost less than 0.50 on average; this one costs 0.75 (gap 0.25).
     """
 
     bound: float
@@ -178,13 +274,25 @@ class Certificate:
 
     @classmethod
     def of(cls, bound: float, objective: float, solved: float, queries: int) -> Certificate:
-        """Make a certificate; a bound that rounding puts above the objective is lowered to it."""
+        """Return a certificate; a bound that rounding puts above the objective is lowered to it.
+
+        Parameters
+        ----------
+        bound, objective, solved, queries
+            See the attributes.
+        """
         gap = max(0.0, objective - bound)
         share = gap / objective if objective > 0 else 0.0
         return cls(min(bound, objective), objective, gap, share, min(solved, 1.0), queries)
 
     def to_text(self, any_options: bool = True) -> str:
-        """Say it in one sentence, for a plan with options or without any."""
+        """Return the certificate as a sentence.
+
+        Parameters
+        ----------
+        any_options
+            Whether the plan has options.
+        """
         limit = f"No set of options could cost less than {self.bound:.2f} on average"
         if any_options:
             return f"{limit}; this one costs {self.objective:.2f} (gap {self.gap:.2f})."
@@ -195,6 +303,6 @@ class Certificate:
 
 
 def no_certificates(index: pd.Index[Any]) -> pd.DataFrame:
-    """Return the table of plans that were not certified; the index is of the people's kind."""
+    """Return an empty table of certificates, with the dtype of the people's index."""
     columns = {name: np.empty(0, np.int64 if name == "queries" else np.float64) for name in CERTIFICATE}
     return pd.DataFrame(columns, index=index[:0], copy=False)

@@ -28,12 +28,12 @@ _SHOWN = 10  # people in a notebook's summary
 
 
 def _no_misses(schema: Schema) -> pd.DataFrame:
-    """Return the table of plans in which nobody came close without getting an option."""
+    """Return an empty table of nearest misses."""
     return pd.DataFrame(columns=pd.Index(("person", *schema.names, "probability")), dtype=object)
 
 
 def no_failed_rows(schema: Schema, labels: pd.Index[Any]) -> pd.DataFrame:
-    """Return the table of plans in which the model failed on nobody; labels are of the people's kind."""
+    """Return an empty table of rows on which the model failed, with the dtype of the people's index."""
     heads = {"person": labels[:0], "error": pd.Series([], dtype="str")}
     nothing = schema.decode_columns(np.empty((0, len(schema.features)), np.int32))
     return pd.DataFrame(heads | nothing, copy=False)
@@ -42,6 +42,8 @@ def no_failed_rows(schema: Schema, labels: pd.Index[Any]) -> pd.DataFrame:
 class RecoursePlans:
     """The plans of many people. Look one up by its label: ``plans[label]``.
 
+    `Recourse.recommend` returns them. Their parameters are the attributes.
+
     Attributes
     ----------
     options : DataFrame
@@ -49,19 +51,34 @@ class RecoursePlans:
         samples that can reach it), best_for (share of samples for which it is the cheapest).
     summary : DataFrame
         A row per person, with the people's index: status, n_options, covered, emc (mean cost over covered samples),
-        satisfied (share of samples under 1), queries (rows the model answered), probability (now), reason. Covered, emc
-        and satisfied are NaN for people for whom no search was made.
+        satisfied (share of samples under 1), queries (rows the model evaluated), probability (now), reason. Covered,
+        emc and satisfied are NaN for people for whom no search was made.
     people : DataFrame
         The people as they were given.
     failed_rows : DataFrame
-        What the model was asked when it failed: person, error, the features.
+        Rows on which the model failed: person, error, the features.
     settings : dict
         How the plans were made.
     nearest_misses : DataFrame
-        A row per person who got no option but came closer to a yes: person, every feature's value, probability.
+        A row per person without options whose nearest miss is known: person, every feature's value, probability.
     certificates : DataFrame
-        How far the plans of some people are from the best possible, a row each: what `Certificate` holds. Empty until
-        `Recourse.certify` fills it.
+        A row per certified person: the attributes of `Certificate`. Empty until `Recourse.certify` fills it.
+
+    Examples
+    --------
+    >>> import leastways as lw
+    >>> credit = lw.datasets.load_credit()
+    >>> refused = credit.people[credit.model(credit.people) < 0.5].head(2)
+    >>> recourse = lw.Recourse(credit.model, credit.schema(), n_options=2, budget=60, n_costs=30).fit(credit.train)
+    >>> plans = recourse.recommend(refused)
+    >>> plans
+    RecoursePlans(2 people: 2 found)
+    >>> [len(plan.options) for plan in plans]
+    [2, 2]
+    >>> plans.summary["queries"].tolist()
+    [60, 58]
+    >>> lw.RecoursePlans.from_json(plans.to_json()) == plans
+    True
     """
 
     def __init__(
@@ -106,7 +123,7 @@ class RecoursePlans:
         return f"RecoursePlans({len(self)} people: {', '.join(f'{n} {s}' for s, n in counts.items())})"
 
     def _repr_html_(self) -> str:
-        """Show the plans at the end of a notebook's cell."""
+        """Return the head of the summary as HTML, which notebooks show."""
         first = self.summary.head(_SHOWN)
         table = first.to_html(float_format="{:.3g}".format)
         return render("plans.html", "plans", title=repr(self), summary=table, n_people=len(self), n_shown=_SHOWN)
@@ -119,7 +136,7 @@ class RecoursePlans:
         for f, feature in enumerate(self.schema.features):
             before = self.people[feature.name].to_numpy(dtype=object)[places]
             after = self.options[feature.name].to_numpy(dtype=object)
-            gone = pd.isna(before) & pd.isna(after)  # which stays so
+            gone = pd.isna(before) & pd.isna(after)  # missing before and after: no change
             rows = np.flatnonzero(np.where(gone, False, before) != np.where(gone, False, after))
             if feature.numeric:  # not those that are the same number in a shorter float
                 one, other = (feature.as_held(x[rows].astype(np.float64)) for x in (before, after))
@@ -149,7 +166,7 @@ class RecoursePlans:
 
     @cached_property
     def _columns(self) -> dict[str, dict[str, list[Any]]]:
-        """The tables' columns as lists: one person's values are taken from a list much faster than from a table."""
+        """The tables' columns as lists, which are much faster to index than tables."""
         tables = {name: getattr(self, name) for name in ("people", "summary", "options", "nearest_misses")}
         return {name: {str(n): table[n].tolist() for n in table.columns} for name, table in tables.items()}
 
@@ -222,8 +239,8 @@ class RecoursePlans:
     def to_json(self, path: str | Path | None = None) -> str:
         """Write everything as versioned JSON, to a file if a path is given; `from_json` brings back equal plans.
 
-        One thing comes back otherwise: what JSON has no form for (a list, say) in a row that could not be used is
-        written as text, and stays text.
+        One exception: a value that JSON has no form for (a list, say), in a row that could not be used, is written as
+        text, and is read as text.
         """
         names = [*_TABLES, *(n for n in _IF_ANY if len(getattr(self, n)))]
         head = {"format": _FORMAT, "version": _VERSION, "settings": self.settings, "schema": self.schema.to_yaml()}
@@ -245,7 +262,7 @@ class RecoursePlans:
 
 
 def _check_frames(schema: Schema, frames: Mapping[str, pd.DataFrame]) -> None:
-    """Raise where tables of a file lack a column, or are not of the same people: a file edited by hand, say."""
+    """Raise ValueError if tables of a file lack a column, or are not of the same people (a file edited by hand)."""
     needed = {"people": schema.names, "summary": SUMMARY, "options": ("person", "option", *schema.names, *FIGURES)}
     for name, columns in needed.items():
         lacking = [column for column in columns if column not in frames[name].columns]

@@ -1,4 +1,4 @@
-"""Values and changes in words a person can read, with the schema's labels and units."""
+"""Values, changes and plans in words, with the schema's labels and units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """One feature of an option that differs from the present."""
+    """A feature whose value in an option differs from the present one."""
 
     feature: str
     before: Any
@@ -27,7 +27,7 @@ class Change:
 
 
 def differs(feature: Feature, before: Any, after: Any) -> bool:
-    """Whether two values of a feature are different ones, and not the same number in a shorter float."""
+    """Return whether two values of a feature differ; the same number in a shorter float does not."""
     if is_missing(before) or is_missing(after):
         return is_missing(before) != is_missing(after)
     if before == after or not feature.numeric:
@@ -40,7 +40,7 @@ _GROUPED = 10_000  # from here digits are grouped, also without a unit, as in fr
 
 
 def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool = False) -> str:
-    """Write a value with its unit: ``2,350 EUR``, ``yes``; numbers are rounded unless `exact`."""
+    """Return a value with its unit: ``2,350 EUR``, ``yes``; numbers are rounded unless `exact`."""
     value = plain(value)
     if is_missing(value):
         return NOT_STATED
@@ -48,7 +48,7 @@ def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool 
         text = "yes" if value else "no"
     elif not isinstance(value, int | float):
         text = str(value)
-    elif abs(value) >= EXACT:  # no digit behind the first sixteen means anything
+    elif abs(value) >= EXACT:  # beyond the precision of a float
         text = f"{value:.6g}"
     elif float(value).is_integer():
         text = f"{int(value):,}" if grouped or abs(value) >= _GROUPED or feature.unit else f"{int(value)}"
@@ -60,13 +60,13 @@ def value_text(feature: Feature, value: Any, exact: bool = False, grouped: bool 
 
 
 def _shortest(feature: Feature, value: float) -> float:
-    """Return a number without digits that mean nothing: those behind what its column holds, or left by a sum."""
+    """Return a number without digits beyond its column's precision, or left by a sum."""
     short = feature.short_float
     return float(f"{value:.12g}") if short is None else float(str(short.type(value)))
 
 
 def change_text(feature: Feature, before: Any, after: Any) -> str:
-    """Say a change as a person would: raise, lower or change something from one value to another."""
+    """Return a change in words: raise, lower or change a feature from one value to another."""
     verb = "change"
     if feature.numeric:
         verb = "raise" if after > before else "lower"
@@ -75,16 +75,16 @@ def change_text(feature: Feature, before: Any, after: Any) -> str:
 
 
 def change_values(feature: Feature, before: Any, after: Any) -> tuple[str, str]:
-    """Write both values of a change in one manner, and to the last digit: the model may refuse a rounded one."""
+    """Return both values of a change, in the same format and exact: the model may reject a rounded one."""
     grouped = feature.numeric and (max(abs(before), abs(after)) >= _GROUPED or before % 1 > 0 or after % 1 > 0)
     old, new = (value_text(feature, value, exact=True, grouped=grouped) for value in (before, after))
-    if old == new:  # so near to each other that only the last digits of floats differ
+    if old == new:  # only the last digits of the floats differ
         old, new = f"{float(before):,}", f"{float(after):,}"
     return old, new
 
 
 def changes_of(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
-    """List what differs between two states, in the schema's order."""
+    """Return what differs between two states, in the schema's order."""
     return tuple(
         Change(f.name, before[f.name], after[f.name], change_text(f, before[f.name], after[f.name]))
         for f in schema.features
@@ -93,7 +93,7 @@ def changes_of(schema: Schema, before: Mapping[str, Any], after: Mapping[str, An
 
 
 def plan_text(plan: RecoursePlan) -> str:
-    """Write the plan as a person would want to read it."""
+    """Return the plan as text."""
     lines = [f"Person {plan.person}: {headline(plan)}" + (f"\n  {plan.reason}" if plan.reason else "")]
     for option in plan.options:
         best_for = f"cheapest under {option.best_for:.0%} of the simulated preferences"
@@ -121,7 +121,7 @@ def headline(plan: RecoursePlan) -> str:
 
 
 def closing(plan: RecoursePlan) -> str:
-    """Say under how many of the simulated preferences an option is possible, and cheap."""
+    """Return the sentence on the share of simulated preferences under which an option is possible, and cheap."""
     return (
         f"At least one option is possible under {plan.covered:.0%} of the simulated preferences, "
         f"and costs less than 1 under {plan.satisfied:.0%}."
@@ -144,5 +144,5 @@ STATUSES: dict[str, str] = {
 }
 OUT_OF_TIME = "the time limit ended the search early"
 MODEL_FAILED = "the search stopped early because the model failed"
-CUT_SHORT = (OUT_OF_TIME, MODEL_FAILED)  # how the reason of somebody begins whose search did not come to its end
-NOT_SEARCHED = ("already_positive", "invalid_input")  # nobody looked for options for these people
+CUT_SHORT = (OUT_OF_TIME, MODEL_FAILED)  # how the reason begins if the search did not end by itself
+NOT_SEARCHED = ("already_positive", "invalid_input")  # statuses without a search
