@@ -7,7 +7,6 @@ those of another names both. A template puts a file into its page by ``static("r
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,6 @@ def _environment(rooms: tuple[str, ...]) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    version = import_module("leastways").__version__  # by name: a file that others build on imports none of them
     made = Environment(
         loader=FileSystemLoader([_PACKAGE / room / "templates" for room in rooms]),
         autoescape=True,
@@ -53,5 +51,5 @@ def _environment(rooms: tuple[str, ...]) -> Environment:
         keep_trailing_newline=True,
     )
     made.policies["json.dumps_kwargs"] = {}  # keep the order of keys
-    made.globals.update(static=cache(lambda name: Markup(static_text(name, *rooms))), version=version)
+    made.globals.update(static=cache(lambda name: Markup(static_text(name, *rooms))))
     return made

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from leastways import __version__
 from leastways._extras import require
 from leastways._templates import render, static_text
 from leastways.audit import (
@@ -64,7 +65,9 @@ def audit_html(
     """
     shown = _shown(audit, pictures)
     text = f"{lead(audit)} {basis(audit)}"
-    return render("audit.html", "report", title=title, lead=text, stylesheet_href=stylesheet_href, **shown)
+    return render(
+        "audit.html", "report", version=__version__, title=title, lead=text, stylesheet_href=stylesheet_href, **shown
+    )
 
 
 def audit_body(audit: Audit, pictures: _Pictures | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastways import __version__
 from leastways._messages import plain
 from leastways._templates import render
 from leastways.evaluation import SimulatedPeople
@@ -85,6 +86,7 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
     return render(
         "report.html",
         "report",
+        version=__version__,
         title=title,
         lead=f"{totals.people} people, {totals.in_need} of them refused by the model.",
         figures=_figures(totals, simulated),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from leastways import __version__
 from leastways._templates import render
 from leastways.costs import Preferences
 from leastways.plans import RecourseOption, RecoursePlan, RecoursePlans, value_text
@@ -116,5 +117,13 @@ def form_html(title: str, study: str, annotator: str, checksum: str, sheets: Seq
     }
     stated = any(sheet.item.preferences for sheet in sheets)
     return render(
-        "form.html", "study", "report", title=title, annotator=annotator, sheets=sheets, stated=stated, about=about
+        "form.html",
+        "study",
+        "report",
+        title=title,
+        annotator=annotator,
+        sheets=sheets,
+        stated=stated,
+        about=about,
+        version=__version__,
     )
