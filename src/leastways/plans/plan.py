@@ -54,7 +54,7 @@ class RecourseOption:
 
 @dataclass(frozen=True)
 class NearestMiss:
-    """The rejected state with the highest probability, for a person without any option.
+    """The rejected state with the highest probability of those evaluated, for a person without any option.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class NearestMiss:
     changes
         What differs from the present state, in the schema's order.
     probability
-        The model's probability of acceptance in this state; below the threshold.
+        The model's probability of acceptance in this state.
 
     Examples
     --------
