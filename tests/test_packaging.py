@@ -30,7 +30,7 @@ def _matches(file: Path, pattern: str) -> bool:
     return len(parts) == len(file.parts) and all(map(fnmatchcase, file.parts, parts))
 
 
-def test_the_oldest_releases_that_are_tried_are_those_allowed() -> None:
+def test_oldest_tested_releases_equal_the_declared_minimum() -> None:
     """`make lowest` uses what lowest.txt names; what pyproject.toml promises must be the same."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]

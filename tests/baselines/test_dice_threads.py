@@ -90,7 +90,7 @@ def test_search_ends_if_nothing_is_accepted(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_people_who_can_change_nothing(method: str) -> None:
+def test_people_who_can_change_nothing_get_no_options(method: str) -> None:
     fixed = WORLD.schema.update({name: {"direction": "fixed"} for name in WORLD.schema.names})
     stuck = World(WORLD.frame, fixed, WORLD.weights, WORLD.cut)
     plans = recourse(method, torch_model(stuck), stuck).recommend(PEOPLE)

@@ -127,7 +127,7 @@ def test_run_with_an_own_searcher_is_resumed(source: Path, tmp_path: Path) -> No
     assert not any("0x" in text for text in texts)
 
 
-def test_progress_and_log(source: Path, tmp_path: Path) -> None:
+def test_progress_and_log_reach_the_end(source: Path, tmp_path: Path) -> None:
     seen: list[Any] = []
     run(fitted(), source, tmp_path / "out", progress=seen.append, log=tmp_path / "mine.jsonl")
     assert [p.done for p in seen][-1] == seen[-1].total == 48

@@ -33,7 +33,7 @@ def same(one: lw.RecoursePlans, other: lw.RecoursePlans) -> bool:
     return one.options.equals(other.options) and one.summary.equals(other.summary)
 
 
-def test_a_belief_gives_the_plans_of_the_samples_drawn_anew(recourse: lw.Recourse, refused: pd.DataFrame) -> None:
+def test_belief_gives_the_same_plans_as_freshly_drawn_samples(recourse: lw.Recourse, refused: pd.DataFrame) -> None:
     stated = {refused.index[1]: lw.Preferences(locked=["savings"], alpha=0.3)}
     belief = recourse.belief(refused, stated)
     assert same(recourse.recommend(refused, belief=belief), recourse.recommend(refused, stated))
@@ -52,7 +52,7 @@ def test_a_certificate_takes_the_belief_of_its_plans(recourse: lw.Recourse, refu
         recourse.certify(plans, max_queries=200)
 
 
-def test_a_stored_belief_is_read_as_it_was(recourse: lw.Recourse, refused: pd.DataFrame, tmp_path: Path) -> None:
+def test_stored_belief_round_trips(recourse: lw.Recourse, refused: pd.DataFrame, tmp_path: Path) -> None:
     stated = lw.Preferences(editable=["savings", "job"], ranges={"savings": (0, 5000)})
     belief = recourse.belief(refused, stated)
     belief.save(tmp_path / "belief.npz")
@@ -62,7 +62,7 @@ def test_a_stored_belief_is_read_as_it_was(recourse: lw.Recourse, refused: pd.Da
     assert same(recourse.recommend(refused, belief=again), recourse.recommend(refused, stated))
 
 
-def test_a_belief_can_be_looked_at(recourse: lw.Recourse, refused: pd.DataFrame) -> None:
+def test_belief_can_be_shown_as_tables(recourse: lw.Recourse, refused: pd.DataFrame) -> None:
     belief = recourse.belief(refused)
     table = belief.to_frame()
     assert len(table) == len(refused) * 60

@@ -41,7 +41,7 @@ def states(t: Tables, draw: np.random.Generator, n: int) -> list[tuple[int, NDAr
 @pytest.mark.parametrize("objective", [{}, SATISFACTION], ids=["emc", "satisfaction"])
 @settings(max_examples=20)
 @given(seed=seeds, extra=st.integers(0, 6))
-def test_figures_do_not_depend_on_the_room(objective: dict[str, float], seed: int, extra: int) -> None:
+def test_figures_do_not_depend_on_the_cache_size(objective: dict[str, float], seed: int, extra: int) -> None:
     world = make_world(seed % 100, n=10)
     table = {"job": {"a": 0.1, "b": 0.2, "c": 0.3}} if seed % 2 else {}
     problem, _ = make_problem(world, world.frame, n_samples=20, preferences=Preferences(costs=table))
@@ -67,7 +67,7 @@ def test_figures_do_not_depend_on_the_room(objective: dict[str, float], seed: in
 
 @settings(max_examples=20)
 @given(seeds)
-def test_no_two_rows_share_a_place(seed: int) -> None:
+def test_no_two_rows_share_a_slot(seed: int) -> None:
     world = make_world(seed % 100, n=6)
     problem, _ = make_problem(world, world.frame, n_samples=5)
     t = with_rows(problem.samples.tables, 8)
@@ -83,7 +83,7 @@ def test_no_two_rows_share_a_place(seed: int) -> None:
 @pytest.mark.parametrize("searcher", [COLS(), COLS(gain="paper", proposals="paper"), Guided()], ids=repr)
 @settings(max_examples=6)
 @given(seed=seeds, extra=st.integers(0, 6))
-def test_searches_do_not_depend_on_the_room(searcher: Searcher, seed: int, extra: int) -> None:
+def test_searches_do_not_depend_on_the_cache_size(searcher: Searcher, seed: int, extra: int) -> None:
     world = make_world(seed % 1000, n=20)
     people = world.refused()
     if people.empty:
@@ -100,8 +100,8 @@ def test_searches_do_not_depend_on_the_room(searcher: Searcher, seed: int, extra
 @pytest.mark.parametrize("objective", [{}, SATISFACTION], ids=["emc", "satisfaction"])
 @settings(max_examples=30)
 @given(seed=seeds)
-def test_what_may_gain_is_what_lowers_some_sample(objective: dict[str, float], seed: int) -> None:
-    """Exact up to four changes. Beyond, it may say yes too often, never no."""
+def test_states_may_gain_if_they_lower_some_sample(objective: dict[str, float], seed: int) -> None:
+    """The check is exact up to four changes; beyond, it has false positives but no false negatives."""
     world = make_world(seed % 100, n=10)
     problem, _ = make_problem(world, world.frame, n_samples=3)  # few: a yes must not be a matter of course
     tables = problem.samples.tables

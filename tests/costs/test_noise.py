@@ -42,7 +42,7 @@ def row(key: int, samples: NDArray[np.int32], mean: NDArray[np.float64], std: fl
         (0.5, 0.4),  # two peaks
     ],
 )
-def test_a_row_has_the_law_of_its_beta(mean: float, std: float) -> None:
+def test_draws_follow_the_beta_distribution(mean: float, std: float) -> None:
     n = 20_000
     sample = row(7, np.arange(n, dtype=np.int32), np.full(n, mean), std)
     size = mean * (1 - mean) / std**2 - 1
@@ -59,21 +59,21 @@ def test_more_noise_than_a_beta_can_have_keeps_the_mean(mean: float, std: float)
     assert sample.mean() == pytest.approx(mean, abs=4 * np.sqrt(mean * (1 - mean) / n) + 1e-9)
 
 
-def test_means_at_the_ends_stay_there() -> None:
+def test_means_of_0_and_1_get_no_noise() -> None:
     sample = row(7, np.arange(100, dtype=np.int32), np.repeat([0.0, 1.0], 50), 0.01)
     assert (sample[:50] == 0).all()
     np.testing.assert_allclose(sample[50:], 1.0, atol=1e-9)
 
 
 @given(keys, stds, st.lists(means, min_size=1, max_size=12), st.integers(0, 2**20))
-def test_every_draw_equals_its_twin(key: int, std: float, mean: list[float], first: int) -> None:
+def test_every_draw_equals_the_reference_implementation(key: int, std: float, mean: list[float], first: int) -> None:
     samples = np.arange(first, first + len(mean), dtype=np.int32)
     twin = [reference.noisy_draw(key, int(s), m, std) for s, m in zip(samples, mean, strict=True)]
     np.testing.assert_allclose(row(key, samples, np.array(mean), std), twin, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("std", [0.01, 0.1, 0.3])
-def test_a_long_row_equals_its_twin(std: float) -> None:
+def test_long_row_equals_the_reference_implementation(std: float) -> None:
     """Long enough for what is rare: tails of the normal, rejected proposals, far ones."""
     n = 5000
     samples, mean = np.arange(n, dtype=np.int32), np.random.default_rng(0).uniform(0, 1, n) ** 2

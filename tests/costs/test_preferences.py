@@ -81,8 +81,8 @@ def test_editable_and_alpha_are_used_in_every_sample(editable: set[str], alpha: 
 
 @given(st.sets(st.sampled_from(OPEN), max_size=len(OPEN) - 1))
 @settings(max_examples=25)
-def test_what_is_locked_says_nothing_of_the_rest(locked: set[str]) -> None:
-    """Others are drawn as from a schema in which these are fixed: subsets of every size, each feature as often."""
+def test_locking_a_feature_does_not_affect_the_others(locked: set[str]) -> None:
+    """The rest is drawn as if the locked features were fixed: uniform subset sizes, each feature equally often."""
     rest = [SCHEMA.position(name) for name in OPEN if name not in locked]
     t = sample(Preferences(locked=sorted(locked)), n=400).tables
     drawn = ~np.isnan(t.draws.scores.swapaxes(1, 2))  # [people, functions, features]
@@ -97,7 +97,7 @@ def test_what_is_locked_says_nothing_of_the_rest(locked: set[str]) -> None:
         ).all()  # their own value
 
 
-def test_what_is_locked_is_in_no_option() -> None:
+def test_locked_features_never_change() -> None:
     rec = Recourse(score, SCHEMA, n_options=3, budget=60, n_costs=50).fit(TRAIN)
     plans = rec.recommend(PEOPLE, Preferences(locked=["savings", "job"]))
     assert set(plans.changes["feature"]) == {"hours", "school"}
@@ -145,7 +145,7 @@ def test_percentile_costs_follow_the_fitted_data() -> None:
             np.testing.assert_allclose(cost, 0.7 * abs(ranks[0] - ranks[1]), atol=1e-12)
 
 
-def test_a_feature_with_stated_costs_is_open_beside_the_scored_ones() -> None:
+def test_feature_with_stated_costs_is_editable_beside_the_scored_ones() -> None:
     samples = sample(Preferences(scores={"hours": 1.0}, costs={"job": {"nurse": 0.5, "cook": 0.5, "clerk": 0.5}}))
     t = samples.tables
     jobs = slice(t.space.offsets[SCHEMA.position("job")], t.space.offsets[SCHEMA.position("job") + 1])
@@ -153,7 +153,7 @@ def test_a_feature_with_stated_costs_is_open_beside_the_scored_ones() -> None:
     assert not t.space.allowed[:, t.space.offsets[SCHEMA.position("school")] :][:, :3].all()
 
 
-def test_what_is_not_editable_is_out_of_reach() -> None:
+def test_features_that_are_not_editable_have_infinite_cost() -> None:
     samples = sample(Preferences(editable=["hours"]))
     for p in range(len(PEOPLE)):
         for name in ("savings", "school", "job", "sex"):
@@ -173,14 +173,14 @@ def test_what_is_not_editable_is_out_of_reach() -> None:
         ({"hours": 45}, lambda v: v == 45),
     ],
 )
-def test_ranges_of_numbers(ranges: dict[str, Any], inside: Any) -> None:
+def test_ranges_limit_numbers(ranges: dict[str, Any], inside: Any) -> None:
     samples = sample(Preferences(editable=["hours"], ranges=ranges))
     for p, present in enumerate(PEOPLE["hours"]):
         for value, cost in costs_of(samples, p, "hours").items():
             assert np.isfinite(cost).all() == (inside(value) or value == present)
 
 
-def test_ranges_of_categories() -> None:
+def test_ranges_limit_categories() -> None:
     samples = sample(Preferences(editable=["job", "school"], ranges={"job": ["nurse"], "school": {"none", "mid"}}))
     for p in range(len(PEOPLE)):
         jobs, schools = costs_of(samples, p, "job"), costs_of(samples, p, "school")
@@ -188,7 +188,7 @@ def test_ranges_of_categories() -> None:
         assert {v for v, c in schools.items() if np.isfinite(c).all()} == {"none", "mid", PEOPLE["school"].iloc[p]}
 
 
-def test_a_cost_table_replaces_what_would_be_drawn() -> None:
+def test_cost_table_replaces_the_sampled_costs() -> None:
     table = {"cook": 0.9, "clerk": 0.25, "nurse": np.inf}
     samples = sample(Preferences(costs={"job": table}))
     for p, present in enumerate(PEOPLE["job"]):
@@ -215,7 +215,7 @@ def test_a_cost_table_of_numbers_leaves_out_what_it_does_not_name() -> None:
         assert finite == {40: 0.5, 45: 0.0} | {present: 0.0}
 
 
-def test_everything_together() -> None:
+def test_all_preferences_can_be_combined() -> None:
     said = Preferences(
         editable=["hours", "savings", "job"],
         scores={"hours": 0.25, "savings": 0.75},
@@ -233,7 +233,7 @@ def test_everything_together() -> None:
     assert np.isinf(costs_of(samples, 0, "school")["high"]).all() or PEOPLE["school"].iloc[0] == "high"
 
 
-def test_people_with_and_without_preferences_side_by_side() -> None:
+def test_people_with_and_without_preferences_share_a_table() -> None:
     """What one person said changes nothing for the next."""
     encoded = SCHEMA.encode(PEOPLE)
     model = CostModel.fit(SCHEMA, CostDistribution(), TRAIN)
@@ -324,7 +324,7 @@ MISTAKES: list[tuple[Preferences, str]] = [
 
 
 @pytest.mark.parametrize(("said", "message"), MISTAKES, ids=[m for _, m in MISTAKES])
-def test_mistakes_are_named(said: Preferences, message: str) -> None:
+def test_invalid_preferences_are_named(said: Preferences, message: str) -> None:
     with pytest.raises(PreferenceError) as caught:
         said.check(SCHEMA)
     assert message in str(caught.value)

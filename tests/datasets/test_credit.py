@@ -175,13 +175,13 @@ def test_the_true_probability_refuses_unknown_categories(credit: Dataset) -> Non
 
 
 @pytest.mark.parametrize("n", [0, 99, 1.5, True, "many"])
-def test_bad_sizes(n: Any) -> None:
+def test_invalid_sizes_are_refused(n: Any) -> None:
     with pytest.raises(SettingError, match="n must be a whole number of 100 or more"):
         load_credit(n=n)
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5, None])
-def test_bad_seeds(seed: Any) -> None:
+def test_invalid_seeds_are_refused(seed: Any) -> None:
     with pytest.raises(SettingError, match="random_state"):
         load_credit(random_state=seed)
 

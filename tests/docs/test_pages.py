@@ -47,7 +47,7 @@ def test_code_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_existing_targets(page: Path) -> None:
     for target in LINK.findall(_without_code(page_text(page))):
         if target.startswith(("https://", "http://", "mailto:")):
             continue
@@ -96,7 +96,7 @@ def test_almost_every_block_runs() -> None:
     assert sum(bool(block.no_run) for block in blocks) <= 2
 
 
-def test_pages_speak_of_the_project_alone() -> None:
+def test_pages_mention_the_project_alone() -> None:
     for page in PAGES:
         assert not re.search(r"/work/|/tmp/dev|\bshared/|localhost", page_text(page)), page.name
 

@@ -62,7 +62,7 @@ def test_diversity_is_the_mean_over_pairs() -> None:
         metrics.disparate_impact_ratio(float("nan"), 0.5),
     ],
 )
-def test_undefined_is_nan(value: float) -> None:
+def test_undefined_measures_are_nan(value: float) -> None:
     assert np.isnan(value)
 
 

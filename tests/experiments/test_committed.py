@@ -56,7 +56,7 @@ def test_the_pages_are_drawn_from_the_numbers(tmp_path: Path) -> None:
     assert drawn == kept
 
 
-def test_the_docs_say_what_it_took() -> None:
+def test_docs_state_the_measured_times() -> None:
     manifest = json.loads(read("manifest.json"))
     took = {Cell(**e["settings"]).search: e["seconds"] + e.get("fit_seconds", 0.0) for e in manifest["cells"].values()}
     own = sum(seconds for cell, seconds in took.items() if cell.method not in NOT_OWN) / 60
@@ -66,7 +66,7 @@ def test_the_docs_say_what_it_took() -> None:
     assert f"{own + rest:.0f} core-minutes, {own:.0f} for our own methods (`--own`), {rest:.0f} for those" in page
 
 
-def test_nobody_does_better_than_the_oracle() -> None:
+def test_no_method_is_better_than_the_oracle() -> None:
     compared = 0
     for found in json.loads(read("numbers.json")).values():
         for cell in found.get("cells", []):

@@ -68,7 +68,7 @@ class TestOracle:
         assert self.share(store, cells[0], *oracles) == "75.0"
 
     @pytest.mark.parametrize("other", [{"seed": 1}, {"model": "network"}, {"person_alpha": 0.5}, {"people": 2}])
-    def test_it_is_left_out_where_the_oracle_was_not_asked(self, tmp_path: Path, other: dict[str, Any]) -> None:
+    def test_oracle_is_left_out_where_it_was_not_run(self, tmp_path: Path, other: dict[str, Any]) -> None:
         store = Store("smoke", tmp_path)
         oracle = replace(CELL, method="oracle", **other)
         put(store, CELL, costs(2, 4))
@@ -104,7 +104,7 @@ class TestRows:
         assert set(found) == names
         assert [row["FS@1"][:4] for row in found.values()] == ["75.0", "25.0"]
 
-    def test_the_papers_figures_stand_beside_the_same_settings_only(self, tmp_path: Path) -> None:
+    def test_published_figures_are_shown_beside_the_same_settings_only(self, tmp_path: Path) -> None:
         store, other = Store("smoke", tmp_path), replace(CELL, n_options=1)
         for cell in (CELL, other):
             put(store, cell, costs(1, 4))
@@ -168,13 +168,13 @@ class TestGroups:
             put(store, cell, {**costs(len(race) // 2, len(race)), "group_race": race})
         return tables(store, experiment("fairness", *cells, **settings))
 
-    def test_nobody_is_dropped(self, tmp_path: Path) -> None:
+    def test_no_person_is_dropped(self, tmp_path: Path) -> None:
         found = self.found(tmp_path, [replace(CELL, data="adult")], ["Black"] * 3 + ["white"] * 12 + ["Other"] * 2)
         head = "adult, the network published with the data, by race: white and "
         assert list(found) == [head + "Black", head + "Other"]
         assert [row["cols-paper"]["people x seeds"] for row in found.values()] == ["12 + 3 x 1", "12 + 2 x 1"]
 
-    def test_one_group_alone_is_shown(self, tmp_path: Path) -> None:
+    def test_single_group_is_shown(self, tmp_path: Path) -> None:
         ((title, rows),) = self.found(tmp_path, [CELL], ["A"] * 4).items()
         assert title.endswith("by race: A")
         assert rows["cols-paper"]["FS@1 A"] == "50.0"
@@ -182,7 +182,7 @@ class TestGroups:
         (table,) = shown(Store("smoke", tmp_path), experiment("fairness", CELL))
         assert "Everybody is in one group" in table.markdown()
 
-    def test_configurations_are_told_apart(self, tmp_path: Path) -> None:
+    def test_configurations_have_distinct_names(self, tmp_path: Path) -> None:
         cells = [replace(CELL, budget=budget, seed=seed) for budget in (200, 5000) for seed in (0, 1)]
         (rows,) = self.found(tmp_path, cells, ["A", "B"] * 2).values()
         assert {name: row["people x seeds"] for name, row in rows.items()} == {
@@ -198,14 +198,14 @@ class TestGroups:
         (rows,) = tables(store, experiment("fairness", CELL)).values()
         assert rows["cols-paper"]["DIR-FS"].startswith(interval)
 
-    def test_an_attribute_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+    def test_missing_attribute_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(
             SystemExit, match=r"adult_binary has no 'Gender' among the protected attributes.*known: race"
         ):
             self.found(tmp_path, [CELL], ["A", "B"], groups=["Gender"])
 
 
-def test_no_two_lines_look_alike() -> None:
+def test_no_two_lines_share_a_style() -> None:
     names = ["guided B 200", "guided B 5000", "cols", *(f"method-{k}" for k in range(30))]
     looks = styles(names)
     assert len(set(looks.values())) == len(names)

@@ -10,7 +10,7 @@ from tests.golden import store
 
 
 @pytest.mark.parametrize("name", store.names(), ids=lambda name: f"{name[0]}: {name[1]}")
-def test_case_is_as_stored(name: store.Name) -> None:
+def test_case_equals_its_stored_result(name: store.Name) -> None:
     difference = store.difference(name)
     assert not difference, f"\n{difference}"
 

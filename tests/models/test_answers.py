@@ -42,12 +42,12 @@ def ask(answer: object, target: object = 1) -> Any:
         [[1 - p, p] for p in FLOATS],
     ],
 )
-def test_probabilities(answer: object) -> None:
+def test_probabilities_are_returned_unchanged(answer: object) -> None:
     np.testing.assert_array_equal(ask(answer), FLOATS)
 
 
 @pytest.mark.parametrize("kind", [pd.Series, pd.DataFrame])
-def test_answers_in_another_order_than_the_rows(kind: type[Any]) -> None:
+def test_outputs_in_another_order_than_the_rows_are_refused(kind: type[Any]) -> None:
     by_answer = pd.Series(FLOATS, index=FRAME.index).sort_values()
     with pytest.raises(ModelError, match=r"where row 1002 was expected, row 1003 was found\."):
         ask(kind(by_answer))
@@ -63,7 +63,7 @@ def test_answers_in_another_order_than_the_rows(kind: type[Any]) -> None:
         pd.Index([1000, 1001, 1003, 1003]),
     ],
 )
-def test_labels_that_are_not_those_of_the_rows_say_nothing(labels: pd.Index) -> None:
+def test_output_index_unlike_the_rows_is_ignored(labels: pd.Index) -> None:
     np.testing.assert_array_equal(ask(pd.Series(FLOATS, index=labels)), FLOATS)
 
 
@@ -76,7 +76,7 @@ def test_a_label_that_is_missing_is_a_label_like_others() -> None:
     np.testing.assert_array_equal(model.probability(frame), FLOATS)
 
 
-def test_a_default_index_tells_nothing_about_the_order() -> None:
+def test_default_index_is_ignored() -> None:
     shuffled = FRAME.iloc[[2, 0, 3, 1]]
     model = as_model(lambda frame: pd.Series(FLOATS), 1)
     np.testing.assert_array_equal(model.probability(shuffled), FLOATS)
@@ -105,7 +105,7 @@ def test_float_zeros_and_ones_are_probabilities_whatever_the_target() -> None:
         ([3, "yes", "yes", None], "yes"),
     ],
 )
-def test_labels(answer: object, target: object) -> None:
+def test_labels_become_zero_or_one(answer: object, target: object) -> None:
     expected = [0.0, 1.0, 1.0, 0.0]
     got = ask(answer, target)
     np.testing.assert_array_equal(np.nan_to_num(got), expected)
@@ -121,7 +121,7 @@ def test_labels(answer: object, target: object) -> None:
         (pd.Categorical(["no", None, "yes", "no"]), "yes"),
     ],
 )
-def test_a_missing_label_is_nan_not_no(answer: object, target: object) -> None:
+def test_missing_label_is_nan_and_not_a_rejection(answer: object, target: object) -> None:
     np.testing.assert_array_equal(ask(answer, target), [0.0, NAN, 1.0, 0.0])
 
 
@@ -133,7 +133,7 @@ def test_a_missing_label_is_nan_not_no(answer: object, target: object) -> None:
         (pd.Categorical(["no", "yes", "yes", "no"]), True, "'no', 'yes'"),
     ],
 )
-def test_labels_that_can_never_match(answer: object, target: object, hint: str) -> None:
+def test_labels_that_cannot_match_the_target_are_reported(answer: object, target: object, hint: str) -> None:
     with pytest.raises(SettingError) as caught:
         ask(answer, target)
     assert hint in str(caught.value)
@@ -154,7 +154,7 @@ def test_named_columns_may_be_the_target() -> None:
 @pytest.mark.parametrize(
     ("target", "hint"), [("Yes", r" Did you mean 'yes'\?"), ("noo", r" Did you mean 'no'\?"), (2, ""), (0.5, "")]
 )
-def test_a_target_that_no_column_is_named_like(target: object, hint: str) -> None:
+def test_target_without_a_column_is_refused(target: object, hint: str) -> None:
     answer = pd.DataFrame({"no": [0.0] * 4, "yes": FLOATS})
     with pytest.raises(SettingError, match=rf"not a class of the model; its classes are 'no', 'yes'\.{hint}$"):
         ask(answer, target)
@@ -211,12 +211,12 @@ def test_a_model_passes_through() -> None:
         (pd, "Accepted:"),
     ],
 )
-def test_what_is_no_model(model: object, hint: str) -> None:
+def test_objects_that_are_no_model_are_refused(model: object, hint: str) -> None:
     with pytest.raises(SettingError, match=hint):
         as_model(model, 1)
 
 
-def test_scores_are_told_how_to_become_decisions() -> None:
+def test_scores_are_refused_with_advice() -> None:
     def scores(frame: pd.DataFrame) -> Any:
         return np.array([612.0, 580.0, 601.0, 300.0])
 
@@ -231,7 +231,7 @@ def test_scores_are_told_how_to_become_decisions() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.1, NAN, "half", True])
-def test_threshold_range(threshold: Any) -> None:
+def test_threshold_outside_its_range_is_refused(threshold: Any) -> None:
     with pytest.raises(SettingError, match="threshold must be a number above 0 and at most 1"):
         as_model(Answering(), 1, threshold=threshold)
 

@@ -79,7 +79,7 @@ def test_the_other_class_of_a_fixed_cutoff() -> None:
     as_model(swapped, "no")
 
 
-def test_a_cutoff_that_is_no_probability() -> None:
+def test_cutoff_outside_0_and_1() -> None:
     model = fixed(0.0, response_method="decision_function")
     with pytest.raises(SettingError, match=r"goes by its decision_function.*lambda frame: model\.predict\(frame\)"):
         as_model(model, 1, threshold=0.9)
@@ -158,7 +158,7 @@ def test_disagreement_of_predict_and_probability_is_reported() -> None:
     assert report(AllOf([lambda frame: YES, model], thresholds=[0.5, 0.8])) == ""
 
 
-def test_harmless_or_chosen_disagreement_is_not_reported() -> None:
+def test_disagreement_at_a_chosen_threshold_or_without_effect_is_not_reported() -> None:
     strict, low = pipeline(Cut()).fit(FRAME, YES), pipeline(Low()).fit(FRAME, YES)
     assert report(strict, threshold=0.8) == report(strict, threshold=0.6) == ""
     assert report(strict, 0) == ""  # `predict` says 0 more often than the probability

@@ -104,7 +104,7 @@ def test_own_values_between_grid_points_are_kept() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int64, np.bool_])
-def test_any_type_of_number(dtype: Any) -> None:
+def test_numbers_may_have_any_dtype(dtype: Any) -> None:
     def encode(frame: pd.DataFrame) -> NDArray[Any]:
         return np.stack([frame["age"] > 30, frame["job"] == "cook", frame["age"] < 50], axis=1).astype(dtype)
 
@@ -116,7 +116,7 @@ def test_any_type_of_number(dtype: Any) -> None:
     assert np.array_equal(rows, encode(SCHEMA.decode(people)))
 
 
-def test_rows_of_several_axes() -> None:
+def test_encoded_rows_may_have_several_axes() -> None:
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         return np.asarray(frame[NUMBERS].to_numpy(dtype=np.float64)[:, :, None] * [1.0, 2.0])
 
@@ -209,7 +209,7 @@ def test_an_encoder_that_differs_between_grid_points_is_found() -> None:
         (lambda frame: np.zeros((len(frame), 300_000), np.int8), "too wide"),
     ],
 )
-def test_outputs_that_cannot_be_used(encode: Any, reason: str) -> None:
+def test_unusable_outputs_are_refused(encode: Any, reason: str) -> None:
     with np.errstate(over="ignore"):
         told = table_of(Halves(encode), NUMERIC)
     assert isinstance(told, str)
@@ -251,7 +251,7 @@ class Sums(Halves):
         lambda array: array.flags.c_contiguous & (len(array) > 1),
     ],
 )
-def test_decisions_that_are_right_on_most_rows_are_found_out(off: Any) -> None:
+def test_decisions_wrong_on_few_rows_are_found(off: Any) -> None:
     model = Sums(off)
     table = table_of(model, NUMERIC)
     assert isinstance(table, FastPeople), table
@@ -319,7 +319,7 @@ def test_a_model_that_raises_everywhere_gives_its_reason() -> None:
     assert fast_path.reason == "the model raised OSError: disk on fire"
 
 
-def test_grids_as_wide_as_numbers_go() -> None:
+def test_grids_may_span_the_whole_float_range() -> None:
     schema = Schema.infer(TRAIN[NUMBERS]).update(income={"grid": [-1.7e308, 0.0, 1.7e308]})
     between = partial(np.isin, test_elements=[-170.0, 0.0, 170.0], invert=True)
     wide = Sums(lambda array: between(array[:, 1].round()), lambda frame: frame.to_numpy(dtype=float) / [1, 1e306, 1])

@@ -58,7 +58,7 @@ def test_accepted_exactly_where_all_accept(case: tuple[pd.DataFrame, list[float]
 
 
 @given(cases())
-def test_without_thresholds_it_is_the_lowest(case: tuple[pd.DataFrame, list[float], float]) -> None:
+def test_probability_without_thresholds_is_the_lowest(case: tuple[pd.DataFrame, list[float], float]) -> None:
     frame, own, overall = case
     model = as_model(AllOf(columns_as_models(len(own))), 1, threshold=overall)
     np.testing.assert_array_equal(model.probability(frame), frame.min(axis=1))
@@ -83,14 +83,14 @@ def test_members_of_different_kinds_share_the_target() -> None:
     np.testing.assert_array_equal(model.probability(FRAME), np.where(old, both, 0.0))
 
 
-def test_nested_with_thresholds() -> None:
+def test_ensembles_with_thresholds_can_be_nested() -> None:
     frame = pd.DataFrame([[0.9, 0.9, 0.9], [0.9, 0.25, 0.9], [0.9, 0.9, 0.7], [0.1, 0.9, 0.9]], columns=[0, 1, 2])
     first, second, third = columns_as_models(3)
     model = as_model(AllOf([AllOf([first, second], [0.8, 0.3]), third], [0.4, 0.75]), 1, threshold=0.6)
     np.testing.assert_array_equal(model.probability(frame) >= 0.6, [True, False, False, False])
 
 
-def test_a_member_may_not_spoil_the_frame_of_the_next() -> None:
+def test_member_cannot_modify_the_frame_of_the_next() -> None:
     def spoiler(frame: pd.DataFrame) -> Any:
         frame["age"] = 0
         return np.ones(len(frame))
@@ -122,7 +122,7 @@ def test_the_member_that_raised_is_named() -> None:
         as_model(AllOf([lambda frame: np.ones(len(frame)), broken]), 1).probability(FRAME)
 
 
-def test_a_target_one_member_lacks() -> None:
+def test_target_that_a_member_lacks_is_refused() -> None:
     fitted = pipeline().fit(FRAME, yes(FRAME))
     with pytest.raises(SettingError, match="classes are 0, 1"):
         as_model(AllOf([fitted, lambda frame: np.ones(len(frame))]), "yes")
@@ -141,12 +141,12 @@ def test_a_target_one_member_lacks() -> None:
         ([max], 0.5, "number per model"),
     ],
 )
-def test_settings(models: Any, thresholds: Sequence[float] | None, hint: str) -> None:
+def test_invalid_settings_are_refused(models: Any, thresholds: Sequence[float] | None, hint: str) -> None:
     with pytest.raises(SettingError, match=hint):
         AllOf(models, thresholds)
 
 
-def test_pickles() -> None:
+def test_ensemble_can_be_pickled() -> None:
     frame = pd.DataFrame({0: [0.9, 0.2], 1: [0.1, 0.9]})
     model = as_model(AllOf(columns_as_models(2), [0.1, 0.4]), 1)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).probability(frame), model.probability(frame))
@@ -190,7 +190,7 @@ def test_each_member_gets_rows_in_the_order_of_its_own_encoder(orders: str, nest
             np.testing.assert_array_equal(table.probability(people.codes[:rows], who), model.probability(frame[:rows]))
 
 
-def test_one_row_does_not_tell_an_encoder_s_order() -> None:
+def test_row_order_of_an_encoder_is_not_inferred_from_one_row() -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
     model: Any = as_model(AllOf([Ordered("F"), Ordered("C")]), 1)
     split = model.split()

@@ -56,7 +56,7 @@ def test_one_and_true_are_the_same_class(target: object, kind: type) -> None:
         ([0, 1], 2, "classes are 0, 1."),
     ],
 )
-def test_a_target_that_is_no_class(labels: list[Any], target: object, hint: str) -> None:
+def test_unknown_target_is_refused(labels: list[Any], target: object, hint: str) -> None:
     fitted = pipeline().fit(FRAME, np.array(labels)[yes(FRAME)])
     with pytest.raises(SettingError) as caught:
         as_model(fitted, target)
@@ -94,18 +94,18 @@ def test_a_model_fitted_on_an_array_is_given_frames_without_a_warning() -> None:
     np.testing.assert_array_equal(as_model(fitted, 1).probability(FRAME[NUMBERS]), expected)
 
 
-def test_a_search_over_a_pipeline() -> None:
+def test_grid_search_over_a_pipeline_is_supported() -> None:
     fitted = GridSearchCV(pipeline(), {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(FRAME, yes(FRAME))
     np.testing.assert_array_equal(as_model(fitted, 1).probability(FRAME), fitted.predict_proba(FRAME)[:, 1])
 
 
 @pytest.mark.parametrize("estimator", [pipeline(), LogisticRegression(), SVC(), RidgeClassifier()])
-def test_not_fitted(estimator: Any) -> None:
+def test_unfitted_estimator_is_refused(estimator: Any) -> None:
     with pytest.raises(SettingError, match="not fitted"):
         as_model(estimator, 1)
 
 
-def test_a_class_instead_of_an_instance() -> None:
+def test_class_instead_of_an_instance_is_refused() -> None:
     with pytest.raises(SettingError, match="class LogisticRegression, not an instance"):
         as_model(LogisticRegression, 1)
 
@@ -122,7 +122,7 @@ def test_several_outputs_are_refused() -> None:
         as_model(fitted, 1)
 
 
-def test_a_one_class_model_says_which() -> None:
+def test_error_for_a_one_class_model_names_the_class() -> None:
     fitted = DummyClassifier().fit(FRAME, np.zeros(len(FRAME), dtype=int))
     with pytest.raises(SettingError, match=r"classes are 0\."):
         as_model(fitted, 1)
@@ -174,7 +174,7 @@ def test_lightgbm_with_categories_and_text_labels() -> None:
     np.testing.assert_allclose(answer, classifier.predict_proba(frame.iloc[:7])[:, 1])
 
 
-def test_xgboost_booster_is_told_to_be_a_callable() -> None:
+def test_xgboost_booster_is_refused_with_advice() -> None:
     xgboost = pytest.importorskip("xgboost")
     booster = xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(FRAME[NUMBERS], yes(FRAME)).get_booster()
     with pytest.raises(SettingError, match=r"lambda frame: booster.predict\(xgboost.DMatrix\(frame\)\)"):
@@ -183,7 +183,7 @@ def test_xgboost_booster_is_told_to_be_a_callable() -> None:
     assert ((answer > 0) & (answer < 1)).all()
 
 
-def test_lightgbm_booster_is_told_to_be_a_callable() -> None:
+def test_lightgbm_booster_is_refused_with_advice() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     frame = categorical()
     booster = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(frame, yes(FRAME)).booster_

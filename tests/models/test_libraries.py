@@ -123,14 +123,14 @@ def test_searches_and_pipelines_in_pipelines() -> None:
     check(make_pipeline(None, inner).fit(TRAIN, Y))
 
 
-def test_three_classes() -> None:
+def test_models_with_three_classes_are_supported() -> None:
     y = Y + (TRAIN["age"] > 50).to_numpy(int)
     for name in ("logistic", "perceptron", "forest"):
         check(make_pipeline(encoder(), clone(ESTIMATORS[name][0])).fit(TRAIN, y))
 
 
 @pytest.mark.parametrize("bare", [False, True])
-def test_xgboost(bare: bool) -> None:
+def test_xgboost_results_are_the_same_by_the_fast_path(bare: bool) -> None:
     xgboost = pytest.importorskip("xgboost")
     estimator = xgboost.XGBClassifier(n_estimators=12, max_depth=3, n_jobs=2)
     if bare:
@@ -141,7 +141,7 @@ def test_xgboost(bare: bool) -> None:
 
 
 @pytest.mark.parametrize("bare", [False, True])
-def test_lightgbm(bare: bool) -> None:
+def test_lightgbm_results_are_the_same_by_the_fast_path(bare: bool) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     estimator = lightgbm.LGBMClassifier(n_estimators=12, verbose=-1)
     if bare:
@@ -217,7 +217,7 @@ def with_workers() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", with_workers())
-def test_workers_do_not_change_the_last_digits(name: str) -> None:
+def test_results_are_bit_identical_for_any_number_of_workers(name: str) -> None:
     """Asked as they are, they add up trees in the order in which their workers finish."""
     estimator = make_pipeline(encoder(), with_workers()[name]).fit(TRAIN, Y)
     model = as_model(estimator, 1)

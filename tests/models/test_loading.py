@@ -65,7 +65,7 @@ def test_skops_with_types_of_the_users_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".pickle", ".joblib", ".PKL"])
-def test_a_pickle_needs_trust(tmp_path: Path, suffix: str) -> None:
+def test_pickle_requires_trust(tmp_path: Path, suffix: str) -> None:
     fitted = pipeline().fit(FRAME, yes(FRAME))
     file = tmp_path / f"model{suffix}"
     if suffix == ".joblib":
@@ -98,7 +98,7 @@ def test_a_refused_pickle_is_not_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".skops"])
-def test_a_damaged_file(tmp_path: Path, suffix: str) -> None:
+def test_damaged_file_is_refused(tmp_path: Path, suffix: str) -> None:
     if suffix == ".skops":
         pytest.importorskip("skops.io")
     file = tmp_path / f"broken{suffix}"
@@ -107,7 +107,7 @@ def test_a_damaged_file(tmp_path: Path, suffix: str) -> None:
         load_model(file, trust=True)
 
 
-def test_a_file_that_holds_no_model(tmp_path: Path) -> None:
+def test_file_without_a_model_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "list.pkl"
     file.write_bytes(pickle.dumps([1, 2]))
     with pytest.raises(SettingError, match=r"\[1, 2\] is not a model"):
@@ -123,12 +123,12 @@ def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["model.h5", "model", "", Path("a:b"), "not-a-module:x", "module:", ":x"])
-def test_what_cannot_be_loaded(path: str | Path) -> None:
+def test_unsupported_files_are_refused(path: str | Path) -> None:
     with pytest.raises(SettingError, match=r"\.onnx or \.skops"):
         load_model(path)
 
 
-def test_onnx(tmp_path: Path) -> None:
+def test_onnx_file_is_loaded(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     skl2onnx = pytest.importorskip("skl2onnx")
     fitted = pipeline().fit(FRAME, yes(FRAME))
@@ -168,7 +168,7 @@ def test_module_and_object_from_the_working_directory(here: Path) -> None:
         load_model("leastways_user_b:approve")
 
 
-def test_a_module_that_fails_to_import(here: Path) -> None:
+def test_module_that_fails_to_import_is_named(here: Path) -> None:
     (here / "leastways_user_c.py").write_text("import leastways_not_there\n")
     (here / "leastways_user_d.py").write_text("1 / 0\n")
     with pytest.raises(SettingError, match="importing 'leastways_user_c' failed: No module named 'leastways_not"):

@@ -81,7 +81,7 @@ def _calibrated(labels: Any) -> Any:
 @pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(3, random_state=0)])
 @pytest.mark.parametrize("zipmap", [True, False])
 @pytest.mark.parametrize("names", [("no", "yes"), (1, 2), (-7, 5), ("ja", "n\u00e4")])
-def test_the_classes_that_a_graph_names(final: Any, zipmap: bool, names: tuple[Any, Any]) -> None:
+def test_class_labels_are_read_from_the_graph(final: Any, zipmap: bool, names: tuple[Any, Any]) -> None:
     fitted = pipeline(final).fit(FRAME, np.array(names)[yes(FRAME)])
     content = export(fitted, FRAME[:1], zipmap)
     assert OnnxModel(content).classes == names
@@ -111,7 +111,7 @@ def test_classes_name_zipmap_numbers() -> None:
     np.testing.assert_allclose(as_model(model, "yes").probability(FRAME), fitted.predict_proba(FRAME)[:, 1], atol=1e-5)
 
 
-def test_multiclass_forest() -> None:
+def test_multiclass_forest_equals_scikit_learn() -> None:
     labels = np.select([score(FRAME) < -1, score(FRAME) < 1], ["no", "maybe"], "yes")
     fitted = pipeline(RandomForestClassifier(30, max_depth=4, random_state=0)).fit(FRAME, labels)
     model = OnnxModel(export(fitted, FRAME[:1]))
@@ -147,14 +147,14 @@ def test_one_tensor_refuses_text_and_a_wrong_width() -> None:
         model.probability(FRAME[["age"]])
 
 
-def test_one_column_alone() -> None:
+def test_graph_with_one_column_is_supported() -> None:
     fitted = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(FRAME[["job title"]], yes(FRAME))
     model = as_model(OnnxModel(export(fitted, FRAME[["job title"]][:1])), 1)
     expected = fitted.predict_proba(FRAME[["job title"]])[:, 1]
     np.testing.assert_allclose(model.probability(FRAME), expected, atol=1e-5)
 
 
-def test_a_sparse_encoder() -> None:
+def test_sparse_encoder_is_supported() -> None:
     encoder = pipeline()[0].set_params(sparse_threshold=1.0).fit(FRAME)
     encoded = encoder.transform(FRAME).toarray()
     fitted = LogisticRegression().fit(encoded, yes(FRAME))
@@ -163,7 +163,7 @@ def test_a_sparse_encoder() -> None:
     np.testing.assert_allclose(answer, fitted.predict_proba(encoded)[:, 1], atol=1e-5)
 
 
-def test_labels_alone() -> None:
+def test_graph_with_labels_only_is_supported() -> None:
     """skl2onnx gives a margin classifier labels beside raw margins, which are no probabilities."""
     fitted = LinearSVC().fit(FRAME[NUMBERS].to_numpy(), yes(FRAME))
     answer = as_model(OnnxModel(export(fitted, tensor(FRAME[NUMBERS]))), 1).probability(FRAME[NUMBERS])
@@ -192,7 +192,7 @@ def test_a_missing_column_names_the_input_and_the_columns() -> None:
     np.testing.assert_array_equal(model.probability(exact), model.probability(FRAME))
 
 
-def test_a_value_that_does_not_fit_its_input() -> None:
+def test_value_that_does_not_fit_its_input_is_named() -> None:
     model = as_model(OnnxModel(export(pipeline().fit(FRAME, yes(FRAME)), FRAME[:1])), 1)
     with pytest.raises(ModelError, match=r"'age' holds 30\.5; ONNX input 'age' takes tensor\(int64\)"):
         model.probability(FRAME.assign(age=30.5))
@@ -220,7 +220,7 @@ def test_path_pickle_and_copy(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both.probability(FRAME), np.minimum(expected, 0.5))
 
 
-def test_broken_or_missing_files(tmp_path: Path) -> None:
+def test_broken_or_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="not a usable ONNX model"):
         as_model(OnnxModel(b"junk"), 1)
     with pytest.raises(SettingError, match="cannot read"):
@@ -269,7 +269,7 @@ def test_an_encoder_for_text_is_refused() -> None:
         as_model(OnnxModel(export(fitted, FRAME[["job title"]][:1]), encoder=lambda frame: frame), 1)
 
 
-def test_outputs_that_cannot_be_told_apart() -> None:
+def test_indistinguishable_outputs_are_refused() -> None:
     content = export(pipeline().fit(FRAME, WORDS), FRAME[:1], zipmap="columns")
     graph = onnx.load_from_string(content)
     graph.graph.output.pop(0)
@@ -277,7 +277,7 @@ def test_outputs_that_cannot_be_told_apart() -> None:
         as_model(OnnxModel(graph.SerializeToString()), "yes")
 
 
-def test_settings() -> None:
+def test_invalid_settings_are_refused() -> None:
     with pytest.raises(SettingError, match="output='proba'"):
         OnnxModel(gemm("n"), output="proba")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="encoder"):
@@ -286,7 +286,7 @@ def test_settings() -> None:
 
 @pytest.mark.parametrize("zipmap", [True, False])
 @pytest.mark.parametrize("names", [(0, 1), ("no", "yes")])
-def test_ties_are_what_the_label_says(zipmap: bool, names: tuple[Any, Any]) -> None:
+def test_tie_break_follows_the_label_output(zipmap: bool, names: tuple[Any, Any]) -> None:
     """With an even number of trees; and in single precision ten tenths do not make one."""
     labels = np.array(names)[yes(FRAME)]
     given = FRAME[NUMBERS].to_numpy(np.float32)

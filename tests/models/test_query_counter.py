@@ -143,7 +143,7 @@ def test_a_wrong_setting_is_no_fault_of_a_row() -> None:
         ([1j] * 6, "complex"),
     ],
 )
-def test_a_wrong_shape_or_type(answer: object, hint: str) -> None:
+def test_wrong_shape_or_type_is_an_error(answer: object, hint: str) -> None:
     counter = meter_of(lambda frame: answer)
     with pytest.raises(ModelError, match=hint) as caught:
         counter.evaluate(FRAME)
@@ -175,7 +175,7 @@ def test_rounding_is_clipped() -> None:
     "answer",
     [[0, 1, 0, 1, 0, 1], [False, True] * 3, pd.Series([0.0, 1.0] * 3, dtype="Float64", index=[1] * 6)],
 )
-def test_other_numbers_are_numbers(answer: object) -> None:
+def test_outputs_of_any_numeric_type_are_accepted(answer: object) -> None:
     np.testing.assert_array_equal(meter_of(lambda frame: answer).evaluate(FRAME), [0, 1] * 3)
 
 

@@ -66,14 +66,14 @@ def test_a_column_per_class() -> None:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 7, 50, 1000])
-def test_batches_change_nothing(batch_rows: int) -> None:
+def test_outputs_do_not_depend_on_batches(batch_rows: int) -> None:
     module = network(1)
     whole = as_model(TorchModel(module, ENCODER), 1).probability(FRAME)
     parts = as_model(TorchModel(module, ENCODER, batch_rows=batch_rows), 1).probability(FRAME)
     np.testing.assert_allclose(parts, whole, rtol=1e-5)
 
 
-def test_encoders() -> None:
+def test_encoders_are_applied() -> None:
     scaler = StandardScaler().fit(FRAME[NUMBERS].to_numpy())
     module = torch.nn.Linear(2, 1).double()
     by_object = as_model(TorchModel(module, scaler), 1).probability(FRAME[NUMBERS])
@@ -117,7 +117,7 @@ def test_it_pickles_and_goes_into_all_of() -> None:
         ("yes", ["no", "yes"], 3, "has 2 labels; the model has 3"),
     ],
 )
-def test_targets_without_a_column(target: object, classes: list[str] | None, outputs: int, hint: str) -> None:
+def test_target_without_a_column_is_refused(target: object, classes: list[str] | None, outputs: int, hint: str) -> None:
     with pytest.raises(SettingError, match=hint):
         as_model(TorchModel(network(outputs), ENCODER, classes=classes), target).probability(FRAME)
 
@@ -150,7 +150,7 @@ class Pair(torch.nn.Module):  # type: ignore[misc]
         (torch.zeros(50, 2, 2), r"shape \(50, 2, 2\)"),
     ],
 )
-def test_unusable_outputs(result: Any, hint: str) -> None:
+def test_unusable_outputs_are_refused(result: Any, hint: str) -> None:
     with pytest.raises(ModelError, match=hint):
         as_model(TorchModel(Pair(result), ENCODER), 1).probability(FRAME)
 
@@ -163,12 +163,12 @@ def test_unusable_outputs(result: Any, hint: str) -> None:
         (np.full((50, 2), "a"), "must return numbers"),
     ],
 )
-def test_unusable_encodings(encoded: Any, hint: str) -> None:
+def test_unusable_encodings_are_refused(encoded: Any, hint: str) -> None:
     with pytest.raises(ModelError, match=hint):
         as_model(TorchModel(network(1), lambda frame: encoded), 1).probability(FRAME)
 
 
-def test_settings() -> None:
+def test_invalid_settings_are_refused() -> None:
     with pytest.raises(SettingError, match=r"torch\.nn\.Module"):
         TorchModel(lambda frame: frame, ENCODER)
     with pytest.raises(SettingError, match="encoder"):

@@ -58,7 +58,7 @@ def states(n: int = 40) -> Any:
     ids=repr,
 )
 @pytest.mark.parametrize("target", [0, 1])
-def test_on_the_grid_it_gives_what_the_model_gives(model: TorchModel, target: int) -> None:
+def test_module_equals_the_model_on_the_grid(model: TorchModel, target: int) -> None:
     bound = as_model(model, target)
     relaxed = RelaxedModel.build(bound, SCHEMA, "dice")
     numbers, weights = (torch.tensor(part) for part in relaxed_rows(SCHEMA, states()))
@@ -67,7 +67,7 @@ def test_on_the_grid_it_gives_what_the_model_gives(model: TorchModel, target: in
     np.testing.assert_allclose(answer, bound.probability(SCHEMA.decode(states())), atol=1e-6)
 
 
-def test_gradients_are_slopes_and_the_module_is_left_as_it_was() -> None:
+def test_gradients_are_slopes_and_the_module_is_unchanged() -> None:
     module = network(1).double()
     relaxed = RelaxedModel.build(as_model(TorchModel(module, encoder), 1), SCHEMA, "dice")
     numbers, weights = (torch.tensor(part) for part in relaxed_rows(SCHEMA, states(5)))
@@ -96,7 +96,7 @@ def test_rows_are_counted_and_one_too_many_refused() -> None:
     assert (meter.rows, sum(seen)) == (20, 20)
 
 
-def test_a_module_that_answers_otherwise_than_the_model_is_refused() -> None:
+def test_module_that_differs_from_the_model_is_refused() -> None:
     class Moody(torch.nn.Module):  # type: ignore[misc]
         """Looks at the whole batch."""
 

@@ -73,7 +73,7 @@ def test_logistic_scores(final: Any, target: int) -> None:
     [RidgeClassifier(), LinearSVC(), Perceptron(), SGDClassifier(random_state=0)],
     ids=lambda m: type(m).__name__,
 )
-def test_signs(final: Any, target: str) -> None:
+def test_sign_of_the_score_follows_the_target(final: Any, target: str) -> None:
     model = fitted(final, y=np.where(Y == 1, "yes", "no"))
     score = read(model, target, threshold=0.9)
     assert isinstance(score, LinearScore)
@@ -83,7 +83,7 @@ def test_signs(final: Any, target: str) -> None:
     score.check(now, (model.predict(PEOPLE) == target).astype(float))
 
 
-def test_a_threshold_of_one_is_no_infinity() -> None:
+def test_threshold_of_one_gives_a_finite_score() -> None:
     score = read(fitted(LogisticRegression()), threshold=1.0)
     assert isinstance(score, LinearScore)
     assert 30 < score.cut_at(1.0) < 40
@@ -99,7 +99,7 @@ def test_a_threshold_of_one_is_no_infinity() -> None:
         (WORLD.probability, "FunctionModel is no scikit-learn estimator"),
     ],
 )
-def test_what_cannot_be_read_is_named(model: Any, why: str) -> None:
+def test_unsupported_models_are_named(model: Any, why: str) -> None:
     found = read(model)
     assert isinstance(found, str)
     assert re.match(why, found), found

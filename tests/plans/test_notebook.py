@@ -14,7 +14,7 @@ from tests.support.plans_with_markup import JOB, NASTY
 from tests.support.plans_with_markup import plans as nasty_plans
 
 
-def test_one_person() -> None:
+def test_plan_of_one_person_is_shown() -> None:
     page = Page(plans()["ann"]._repr_html_())
     for words in (
         "Person ann: at least one option was found (chance of a yes now: 25%).",
@@ -28,7 +28,7 @@ def test_one_person() -> None:
     assert "inf" not in page.words
 
 
-def test_somebody_without_options() -> None:
+def test_plan_without_options_is_shown() -> None:
     change = Change("debt", 3.0, 1.25, "lower debt from 3 to 1.25")
     plan = dataclasses.replace(plans()["dée"], nearest_miss=NearestMiss({}, (change,), 0.4375))
     page = Page(plan._repr_html_())
@@ -39,12 +39,12 @@ def test_somebody_without_options() -> None:
     assert "nan" not in page.words
 
 
-def test_what_is_proven() -> None:
+def test_certificate_is_shown() -> None:
     figures = pd.DataFrame([dict(zip(CERTIFICATE, (0.125, 0.25, 0.125, 0.5, 1.0, 9), strict=True))], index=["ann"])
     assert "(gap 0.12)" in Page(plans().with_certificates(figures)["ann"]._repr_html_()).words
 
 
-def test_many_people() -> None:
+def test_plans_of_many_people_are_shown() -> None:
     page = Page(nasty_plans()._repr_html_())
     assert repr(nasty_plans()) in page.words
     assert "The first 10 of 40 people." in page.words
@@ -52,7 +52,7 @@ def test_many_people() -> None:
     assert "The first" not in Page(plans()._repr_html_()).words
 
 
-def test_values_are_no_markup() -> None:
+def test_values_are_escaped() -> None:
     labels = nasty_plans().options["person"].unique()
     pages = [Page(nasty_plans()[label]._repr_html_()) for label in labels]
     assert all(not {"script", "b"} & {tag for tag, _ in page.tags} for page in pages)

@@ -30,7 +30,7 @@ def test_changes_list_exactly_what_differs_from_the_present() -> None:
     assert list(table.itertuples(index=False, name=None)) == expected
 
 
-def test_a_plan_says_what_the_tables_say() -> None:
+def test_plan_agrees_with_the_tables() -> None:
     plan = plans()["ann"]
     assert (plan.person, plan.status, plan.reason, plan.queries) == ("ann", "found", "", 40)
     assert (plan.covered, plan.emc, plan.satisfied, plan.probability) == (0.875, 0.25, 0.875, 0.25)
@@ -42,7 +42,7 @@ def test_a_plan_says_what_the_tables_say() -> None:
     assert [(c.feature, c.before, c.after) for c in second.changes] == [("job", "cook", "née"), ("owner", True, False)]
 
 
-def test_plans_of_one_person_are_equal_where_the_same_is_missing() -> None:
+def test_plans_with_the_same_missing_values_are_equal() -> None:
     for one, other in zip(plans(), plans(), strict=True):
         assert one == other
         assert one != dataclasses.replace(other, queries=7)
@@ -76,7 +76,7 @@ def test_an_unknown_person_is_named_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("labels", [[7, 3, 5, 1], [1.5, 2.5, 0.5, 3.5], [True, False, "x", 2]])
-def test_labels_of_any_kind(labels: list[object]) -> None:
+def test_labels_may_be_of_any_type(labels: list[object]) -> None:
     index: pd.Index[Any] = pd.Index(labels)
     options = OPTIONS.assign(person=pd.Series([labels[0], labels[0], labels[2]], dtype=index.dtype))
     made = plans(people=PEOPLE.set_axis(index), summary=SUMMARY.set_axis(index), options=options)
@@ -102,7 +102,7 @@ def test_one_flat_table_for_files() -> None:
     assert list(table.columns) == ["person", "status", "reason", *OPTIONS.columns[1:]]
 
 
-def test_text_of_a_plan() -> None:
+def test_text_of_a_plan_states_every_option() -> None:
     text = plans()["ann"].to_text()
     assert text.splitlines() == [
         "Person ann: at least one option was found (chance of a yes now: 25%).",
@@ -141,13 +141,13 @@ def test_text_without_options_says_why() -> None:
         (np.float32(0.5), "%", "0.5 %"),
     ],
 )
-def test_values_in_words(value: object, unit: str, text: str) -> None:
+def test_values_are_written_with_labels_and_units(value: object, unit: str, text: str) -> None:
     feature = Feature("x", "real", (0.0, 1.0), dtype="float64", unit=unit)
     assert value_text(feature, value) == text
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "Float32"])
-def test_digits_that_a_short_float_does_not_hold_are_not_shown(dtype: str) -> None:
+def test_digits_beyond_float32_precision_are_not_shown(dtype: str) -> None:
     feature = Feature("a", "real", (0.1, 0.3), dtype=dtype)
     before, after = feature.array.tolist()
     assert after != 0.3
@@ -165,7 +165,7 @@ def test_a_change_never_reads_as_no_change(before: float, after: float | None) -
         assert text.startswith("raise") == (after > before)
 
 
-def test_a_sentence_names_the_very_value() -> None:
+def test_sentence_names_the_exact_value() -> None:
     """The model accepts from 234.54 on; 234.5 would be refused."""
     feature = Feature("score", "real", (100.0, 234.54, 500.0), dtype="float64")
     assert change_text(feature, 100.0, 234.54) == "raise score from 100 to 234.54"
@@ -179,7 +179,7 @@ def test_a_sentence_names_the_very_value() -> None:
     assert change_text(income, 2000.0, 4822.0) == "raise income from 2000 to 4822"
 
 
-def test_equality() -> None:
+def test_plans_are_equal_if_their_contents_are() -> None:
     assert plans() == plans()
     assert plans() != plans(settings={"n_options": 5})
     assert plans() != plans(summary=SUMMARY.assign(queries=0))

@@ -37,7 +37,7 @@ def test_round_trip_through_a_file(tmp_path: Path) -> None:
 
 
 @given(frames())
-def test_any_table_comes_back(frame: pd.DataFrame) -> None:
+def test_any_table_round_trips(frame: pd.DataFrame) -> None:
     if frame.index.nlevels > 1:
         frame = frame.reset_index(drop=True)
     back = frame_from_json(json.loads(json.dumps(frame_to_json(frame), allow_nan=False)))
@@ -47,7 +47,7 @@ def test_any_table_comes_back(frame: pd.DataFrame) -> None:
 @given(
     st.lists(st.floats(width=32) | st.none(), min_size=1), st.sampled_from(["float64", "float32", "Float64", "object"])
 )
-def test_missing_and_infinite_numbers_come_back(values: list[float | None], dtype: Any) -> None:
+def test_missing_and_infinite_numbers_round_trip(values: list[float | None], dtype: Any) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
     back = frame_from_json(json.loads(json.dumps(frame_to_json(frame), allow_nan=False)))
     assert back.equals(frame)
@@ -67,7 +67,7 @@ def test_missing_and_infinite_numbers_come_back(values: list[float | None], dtyp
     ],
     ids=lambda c: str(c.dtype),
 )
-def test_missing_values_of_every_dtype_come_back(column: pd.Series[Any]) -> None:
+def test_missing_values_of_every_dtype_round_trip(column: pd.Series[Any]) -> None:
     frame = pd.DataFrame({"x": column, "y": [1, 2, 3]}).set_axis(pd.Index([3, 1, 2], name="n"), axis=0)
     assert_frame_equal(frame_from_json(json.loads(json.dumps(frame_to_json(frame)))), frame)
 
@@ -121,7 +121,7 @@ def edited(**changes: Any) -> str:
         (edited(people=json.loads(plans().to_json())["options"]), "is damaged.*people has"),
     ],
 )
-def test_what_is_no_plan_is_said_to_be_none(text: str, message: str, tmp_path: Path) -> None:
+def test_files_without_plans_are_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         RecoursePlans.from_json(text)
     (tmp_path / "p.json").write_text(text, encoding="utf-8")
@@ -129,7 +129,7 @@ def test_what_is_no_plan_is_said_to_be_none(text: str, message: str, tmp_path: P
         RecoursePlans.from_json(tmp_path / "p.json")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"there is no file '.*nowhere.json'"):
         RecoursePlans.from_json(tmp_path / "nowhere.json")
 
@@ -140,7 +140,7 @@ def test_infinite_costs_are_kept() -> None:
     assert "Infinity" not in plans().to_json()
 
 
-def test_text_of_arrow_comes_back_as_itself() -> None:
+def test_arrow_text_keeps_its_dtype() -> None:
     pa = pytest.importorskip("pyarrow")
     dtype: Any = pd.ArrowDtype(pa.string())
     frame = pd.DataFrame({"x": ["a", None]}, dtype=dtype, index=pd.Index(["p", "q"], dtype=dtype))

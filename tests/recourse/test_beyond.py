@@ -49,7 +49,7 @@ def asked(model: Any = MODEL, schema: Schema = SCHEMA, **changed: Any) -> lw.Rec
 
 
 @pytest.mark.parametrize("method", [*METHODS, *DICE])
-def test_every_method(method: str) -> None:
+def test_every_method_serves_people_beyond_the_grid(method: str) -> None:
     if method.startswith("dice"):
         pytest.importorskip("dice_ml")
     if method == "ar":
@@ -66,7 +66,7 @@ def test_every_method(method: str) -> None:
 
 @given(worlds(), st.sampled_from(["guided", "cols"]), st.integers(0, 2**16))
 @settings(max_examples=25)
-def test_options_keep_every_promise(world: Any, method: str, seed: int) -> None:
+def test_options_are_accepted_and_permitted_beyond_the_grid(world: Any, method: str, seed: int) -> None:
     frame, schema, model = world
     rng = np.random.default_rng(seed)
     people = frame.assign(a=rng.integers(-60, 100, 30), b=rng.integers(-9000, 14000, 30), c=rng.normal(0, 30, 30))
@@ -88,8 +88,8 @@ def test_a_table_gives_the_same_plans_as_frames(changed: dict[str, Any]) -> None
     pd.testing.assert_frame_equal(fast.summary, slow.summary, check_exact=True)
 
 
-def test_others_draw_what_they_drew() -> None:
-    """A place for people beyond the ends changes no draw of the others, here or on a grid that needs no such place."""
+def test_people_within_the_grid_keep_their_cost_samples() -> None:
+    """The extra slot for people beyond the ends changes no draw of the others."""
     t = asked()
     inside = TRAIN[~MODEL.predict(TRAIN)].head(8)
     together = t.recommend(pd.concat([inside, PEOPLE]))
@@ -109,7 +109,7 @@ def test_below_the_grid_there_is_no_way_down() -> None:
     assert (rec.recommend(people, Preferences(editable=["age"])).summary["status"] == "none_exists").all()
 
 
-def test_the_oracle_agrees_with_looking_everywhere() -> None:
+def test_oracle_equals_full_enumeration() -> None:
     schema = SCHEMA.update(age={"grid": [30, 40, 50]}, income={"grid": [900.0, 1500.0, 2500.0]})
     people: list[dict[str, Any]] = PEOPLE.to_dict(orient="records")  # type: ignore[assignment]
     for person in people:
@@ -171,7 +171,7 @@ def test_a_rule_may_name_where_only_people_stand() -> None:
         free.update(rules=[rule])
 
 
-def test_far_beyond_several_ends_a_way_is_found() -> None:
+def test_option_is_found_far_beyond_several_grid_ends() -> None:
     """The model is so sure of its no that no single move shows: look anywhere first, then for cheaper ones."""
     credit = lw.datasets.load_credit()
     text = make_column_selector(dtype_exclude="number")
@@ -189,7 +189,7 @@ def test_far_beyond_several_ends_a_way_is_found() -> None:
 
 @pytest.mark.parametrize("far", [{"age": -3_000_000_000}, {"income": -1e10}, {"income": -1e15}], ids=str)
 @pytest.mark.parametrize("method", ["guided", "ar", "face-knn"])
-def test_absurdly_far(method: str, far: dict[str, Any]) -> None:
+def test_values_extremely_far_beyond_the_grid(method: str, far: dict[str, Any]) -> None:
     """No rounding hides what else a person could do."""
     if method == "ar":
         pytest.importorskip("highspy")

@@ -27,7 +27,7 @@ def certified(world: World, people: pd.DataFrame, seed: int, method: str, told: 
 
 @settings(max_examples=8)
 @given(seeds)
-def test_the_bound_is_that_of_full_enumeration_and_no_search_is_below_it(seed: int) -> None:
+def test_bound_equals_full_enumeration_and_no_search_is_below_it(seed: int) -> None:
     world = make_world(seed % 200, n=5)
     people = world.refused().head(2)
     if people.empty:
@@ -51,7 +51,7 @@ def test_the_bound_is_that_of_full_enumeration_and_no_search_is_below_it(seed: i
         assert (limited["bound"] <= best + 1e-9).all()
 
 
-def test_plans_carry_them() -> None:
+def test_plans_hold_their_certificates() -> None:
     rec = recourse(method="guided")
     bare = rec.recommend(refused())
     shares: list[float] = []
@@ -79,7 +79,7 @@ def test_counts_may_be_short_integers() -> None:
     )
 
 
-def test_they_are_kept_in_files_and_older_files_are_read() -> None:
+def test_certificates_are_kept_in_files_and_older_files_are_read() -> None:
     rec = recourse(method="guided")
     bare = rec.recommend(refused(3))
     plans = rec.certify(bare)
@@ -90,7 +90,7 @@ def test_they_are_kept_in_files_and_older_files_are_read() -> None:
     assert rec.certify(back) == plans
 
 
-def test_one_by_one_and_all_together_are_the_same() -> None:
+def test_certifying_one_by_one_equals_all_together() -> None:
     rec = recourse(method="cols", n_costs=30)
     plans = rec.recommend(refused(4))
     for limit in (60, 20_000):
@@ -103,14 +103,14 @@ def test_one_by_one_and_all_together_are_the_same() -> None:
     assert rec.certify(plans, people=[]) == plans
 
 
-def test_only_people_who_were_refused() -> None:
+def test_only_refused_people_are_certified() -> None:
     people = pd.concat([refused(2), refused(1, "rich").assign(income=9000.0), refused(1, "odd").assign(job="king")])
     rec = recourse(n_options=2)
     plans = rec.certify(rec.recommend(people))
     assert list(plans.certificates.index) == ["c0", "c1"]
 
 
-def test_people_without_an_option() -> None:
+def test_people_without_an_option_can_be_certified() -> None:
     rec = recourse(model=lambda frame: np.zeros(len(frame)), method="random")
     plans = rec.certify(rec.recommend(refused(1)), max_queries=100)
     certificate = plans["c0"].certificate
@@ -120,7 +120,7 @@ def test_people_without_an_option() -> None:
     assert "where preferences that no option serves count 1.50" in plans["c0"].to_text()
 
 
-def test_what_recommend_was_given_is_needed() -> None:
+def test_certify_requires_the_arguments_of_recommend() -> None:
     told = {"c1": Preferences(editable=["income"])}
     rec = recourse()
     plans = rec.recommend(refused(3), told)
@@ -163,7 +163,7 @@ def test_a_model_that_fails_leaves_a_lower_bound() -> None:
     assert less["queries"].sum() <= sum(asked) - before
 
 
-def test_labels_may_be_truth_values() -> None:
+def test_labels_may_be_booleans() -> None:
     people = refused(2).set_axis(pd.Index([True, False]), axis=0)
     rec = recourse(n_costs=10)
     assert rec.certify(rec.recommend(people), people=[True]).certificates.index.tolist() == [True]

@@ -28,7 +28,7 @@ SHARED = distilled()
 
 
 @pytest.mark.parametrize("queries", [100, 333])
-def test_its_rows_are_counted_apart(queries: int) -> None:
+def test_distillation_queries_are_counted_apart(queries: int) -> None:
     rows = 0
 
     def model(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -46,7 +46,7 @@ def test_its_rows_are_counted_apart(queries: int) -> None:
     assert RecoursePlans.from_json(plans.to_json()) == plans
 
 
-def test_options_hold_and_break_nothing() -> None:
+def test_options_are_accepted_and_permitted() -> None:
     plans = SHARED.recommend(PEOPLE)
     assert (plans.summary["status"] == "found").all()
     assert (chance(plans.options) >= 0.5).all()
@@ -60,14 +60,14 @@ def objective(plans: RecoursePlans) -> float:
     return float((summary["covered"] * summary["emc"].fillna(0) + 1.5 * (1 - summary["covered"])).mean())
 
 
-def test_it_helps_where_the_budget_is_small() -> None:
+def test_distillation_lowers_costs_at_a_small_budget() -> None:
     people = refused(60)
     assert objective(SHARED.recommend(people)) < objective(recourse(budget=20).recommend(people))
 
 
 @settings(max_examples=15)
 @given(order=st.permutations(range(8)), cut=st.integers(1, 7))
-def test_plans_do_not_depend_on_the_company(order: list[int], cut: int) -> None:
+def test_plans_do_not_depend_on_the_other_people(order: list[int], cut: int) -> None:
     whole = SHARED.recommend(PEOPLE)
     shuffled = PEOPLE.iloc[order]
     for part in (shuffled.iloc[:cut], shuffled.iloc[cut:]):
@@ -86,7 +86,7 @@ def test_plans_do_not_depend_on_the_order_of_the_training_table(queries: int) ->
     assert ordered == shuffled
 
 
-def test_fitting_again_forgets_it() -> None:
+def test_refit_without_distillation_discards_the_surrogate() -> None:
     rec = distilled()
     rec.fit(TRAIN)
     assert rec.distilled_ is None
@@ -100,13 +100,13 @@ def test_fitting_again_the_same_way_gives_the_same_plans() -> None:
     assert distilled().recommend(PEOPLE) == SHARED.recommend(PEOPLE)
 
 
-def test_pickling_keeps_it() -> None:
+def test_pickling_keeps_the_surrogate() -> None:
     back = pickle.loads(pickle.dumps(SHARED))
     assert back.recommend(PEOPLE) == SHARED.recommend(PEOPLE)
 
 
 @pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random", COLS(gain="paper")])
-def test_other_methods_make_no_use_of_it(method: Any) -> None:
+def test_other_methods_ignore_distillation(method: Any) -> None:
     with pytest.raises(SettingError, match=r'distill is for method="guided"; .* makes no use of it'):
         distilled(method=method)
 
@@ -121,13 +121,13 @@ def test_other_methods_make_no_use_of_it(method: Any) -> None:
         (True, "distill must be a whole number of 0 or more, not True"),
     ],
 )
-def test_bad_numbers_of_queries(queries: Any, message: str) -> None:
+def test_invalid_numbers_of_queries_are_refused(queries: Any, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         distilled(queries=queries)
 
 
 @pytest.mark.parametrize("fault", ["raise", "nan"])
-def test_a_model_that_fails(fault: str) -> None:
+def test_model_failure_during_distillation(fault: str) -> None:
     def model(frame: pd.DataFrame) -> NDArray[np.float64]:
         if fault == "raise":
             raise RuntimeError("disk on fire")
@@ -167,7 +167,7 @@ def test_a_model_that_was_replaced_is_learned_anew() -> None:
     assert "distill_rows" not in rec.recommend(PEOPLE.head(1)).settings
 
 
-def test_no_state_is_asked_twice_and_few_states_are_enough() -> None:
+def test_no_state_is_evaluated_twice_and_few_states_suffice() -> None:
     asked: list[pd.DataFrame] = []
 
     def model(frame: pd.DataFrame) -> Any:
@@ -181,7 +181,7 @@ def test_no_state_is_asked_twice_and_few_states_are_enough() -> None:
     assert rec.distilled_.queries == sum(map(len, asked)) == 4
 
 
-def test_nothing_may_be_changed() -> None:
+def test_distillation_works_with_nothing_to_change() -> None:
     fixed = SCHEMA.update({name: {"direction": "fixed"} for name in SCHEMA.names})
     rec = Recourse(chance, fixed, n_options=2, budget=20, n_costs=20).fit(TRAIN, distill=100)
     assert rec.recommend(PEOPLE.head(2)).summary["status"].tolist() == ["none_exists"] * 2

@@ -18,7 +18,7 @@ from leastways.schema import Feature, Schema
 from tests.support.bank_people import SCHEMA, TRAIN, chance, recourse, refused
 
 
-def test_making_one_does_no_work() -> None:
+def test_constructor_does_no_work() -> None:
     """Nonsense is kept as it is: only `fit` looks at it."""
     rec = Recourse("no model", "no schema", budget=-1, method=3)  # type: ignore[arg-type]
     assert rec.get_params(deep=False)["budget"] == -1
@@ -62,7 +62,7 @@ def test_pickling_keeps_everything() -> None:
     assert "Recourse(" in repr(back)
 
 
-def test_costs_changed_after_fit_ask_for_another_fit() -> None:
+def test_costs_changed_after_fit_require_a_refit() -> None:
     """Percentiles and the rest are learned for a distribution; plans must not say they were made with another."""
     rec = recourse()
     plans = rec.recommend(refused(2))
@@ -76,7 +76,7 @@ def test_costs_changed_after_fit_ask_for_another_fit() -> None:
     assert rec.recommend(refused(2)) == plans
 
 
-def test_what_people_put_a_price_on_is_open_in_every_sample() -> None:
+def test_features_with_stated_costs_are_editable_in_every_sample() -> None:
     told = Preferences(costs={"income": {2000.0: 0.2, 6000.0: 0.4}})
     schema = SCHEMA.update(income={"grid": [500, 2000, 6000, 9000]})
     rec = recourse(schema=schema)
@@ -88,12 +88,12 @@ def test_what_people_put_a_price_on_is_open_in_every_sample() -> None:
     np.testing.assert_array_equal(drawn[:, :, rest], stated[:, :, rest])
 
 
-def test_asking_before_fit() -> None:
+def test_recommend_before_fit_raises() -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         Recourse(chance, SCHEMA).recommend(refused())
 
 
-def test_a_schema_changed_after_fit_asks_for_another_fit() -> None:
+def test_schema_changed_after_fit_requires_a_refit() -> None:
     rec = recourse().set_params(schema=SCHEMA.update(age={"direction": "any"}))
     with pytest.raises(SettingError, match="call fit again"):
         rec.recommend(refused())
@@ -133,12 +133,12 @@ def test_bad_settings_are_named_when_fitted(settings: dict[str, Any], message: s
         recourse(**settings)
 
 
-def test_a_setting_spoilt_after_fit_is_found_too() -> None:
+def test_setting_made_invalid_after_fit_is_refused() -> None:
     with pytest.raises(SettingError, match="budget must be a whole number"):
         recourse().set_params(budget=0).recommend(refused())
 
 
-def test_bad_schemas() -> None:
+def test_invalid_schemas_are_refused() -> None:
     with pytest.raises(SchemaError, match="schema must be a leastways Schema, not dict"):
         Recourse(chance, {}).fit(TRAIN)  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="columns 'option', 'reason' have names that the tables of a plan use"):
@@ -159,7 +159,7 @@ def test_bad_schemas() -> None:
         (TRAIN.assign(school="?"), "column 'school' of the fitted table holds none of its values, one of 'none'"),
     ],
 )
-def test_bad_training_tables(frame: Any, message: str) -> None:
+def test_invalid_training_tables_are_refused(frame: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Recourse(chance, SCHEMA).fit(frame)
 

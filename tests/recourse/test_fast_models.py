@@ -121,19 +121,19 @@ def test_same_plans_for_several_models() -> None:
     check_same(AllOf([logistic(), Whole(other)]), "plain: the model does not part")
 
 
-def test_a_text_target() -> None:
+def test_same_plans_for_a_text_target() -> None:
     model = make_pipeline(encoder(), LogisticRegression(max_iter=1000)).fit(TRAIN, np.where(Y == 1, "yes", "no"))
     check_same(model, target="yes")
 
 
-def test_a_threshold_that_a_probability_meets_exactly() -> None:
+def test_same_plans_where_a_probability_equals_the_threshold() -> None:
     model = make_pipeline(encoder(), RandomForestClassifier(4, max_depth=3, max_features=None, random_state=0))
     model.fit(TRAIN, Y)
     met = np.unique(model.predict_proba(TRAIN)[:, 1])
     check_same(model, threshold=float(met[len(met) // 2]))
 
 
-def test_columns_that_mix_take_the_plain_path() -> None:
+def test_encoders_that_mix_columns_use_the_plain_path() -> None:
     model = make_pipeline(PolynomialFeatures(2), StandardScaler(), LogisticRegression()).fit(TRAIN[NUMBERS], Y)
     check_same(model, "plain: the encoder lets a column of its output depend on several features", NUMERIC)
 
@@ -170,7 +170,7 @@ def test_failures_are_those_of_the_plain_path(monkeypatch: pytest.MonkeyPatch) -
     assert fast.summary["reason"].str.contains("too old").any()
 
 
-def test_a_model_that_fails_on_everybody_raises_as_before() -> None:
+def test_model_that_fails_on_all_rows_raises_as_without_a_table() -> None:
     class Broken(LogisticRegression):  # type: ignore[misc]
         def predict_proba(self, X: Any) -> NDArray[np.float64]:
             raise ValueError("out of order")
@@ -217,7 +217,7 @@ def test_pickles_and_clones_leave_the_table_behind() -> None:
     assert clone(rec).fit(TRAIN).recommend(PEOPLE) == plans
 
 
-def test_threads_may_share_it() -> None:
+def test_threads_may_share_a_fast_model() -> None:
     rec = recourse(logistic())
     wanted = [recourse(logistic()).recommend(PEOPLE.iloc[[i]]).options for i in range(6)]
     got: dict[int, pd.DataFrame] = {}
@@ -262,7 +262,7 @@ def test_options_that_the_table_was_wrong_about_are_found_again_without_it() -> 
         pd.testing.assert_frame_equal(alone.summary, fast.summary.loc[[label]])
 
 
-def test_what_is_called_proven_rests_on_the_model_itself() -> None:
+def test_proofs_are_checked_by_the_model_itself() -> None:
     """An encoder that looks at two columns in one state, which no check meets and which alone is accepted."""
 
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:

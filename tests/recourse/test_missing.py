@@ -33,7 +33,7 @@ def check_options(plans: lw.RecoursePlans, model: Any) -> None:
 
 
 @pytest.mark.parametrize("method", [*METHODS, *DICE])
-def test_gaps_stay_with_every_method(method: str) -> None:
+def test_missing_values_stay_missing_with_every_method(method: str) -> None:
     if method.startswith("dice"):
         pytest.importorskip("dice_ml")
     if method == "ar":
@@ -56,8 +56,8 @@ def test_a_table_gives_the_same_plans_as_frames(indicator: bool, settings: dict[
     pd.testing.assert_frame_equal(fast.summary, slow.summary, check_exact=True)
 
 
-def test_trees_that_take_gaps_as_they_are() -> None:
-    """A table holds no gaps: who has none is still asked about by it."""
+def test_trees_that_support_missing_values() -> None:
+    """The encoder table has no missing values; it still serves the people without any."""
     model = trees()
     plans = recourse(model).recommend(PEOPLE)
     check_options(plans, model)
@@ -83,7 +83,7 @@ def test_a_model_that_cannot_take_a_gap_fails_on_that_person_alone() -> None:
     assert set(plans.summary["status"][~gone]) == {"found", "already_positive"}
 
 
-def test_nobody_s_costs_count_on_changing_what_is_not_known() -> None:
+def test_cost_samples_never_change_missing_features() -> None:
     editable = recourse(pipeline()).belief(PEOPLE).editable
     gone: Any = PEOPLE.isna().to_numpy()
     assert gone[:, 1:].any(axis=1).sum() > 10
@@ -92,7 +92,7 @@ def test_nobody_s_costs_count_on_changing_what_is_not_known() -> None:
     assert ever[:, 1:][~gone[:, 1:]].all()
 
 
-def test_what_people_say_of_it_is_no_trouble() -> None:
+def test_preferences_about_a_missing_feature_are_valid() -> None:
     """One set of preferences may be for people with and without a value."""
     model = pipeline()
     told = Preferences(
@@ -109,8 +109,8 @@ def test_what_people_say_of_it_is_no_trouble() -> None:
     assert (only.summary["status"] == "none_exists").all()
 
 
-def test_rules_about_what_is_not_known() -> None:
-    """No condition on it holds; a move that demands that it moves cannot be made."""
+def test_rules_treat_missing_values_as_meeting_no_condition() -> None:
+    """A missing value meets no condition; a change that requires it to change is not permitted."""
     model = pipeline()
     rules: list[Any] = [
         IfThen({"job": ["clerk", "cook"]}, {"income": (None, 2000)}),
@@ -142,7 +142,7 @@ def test_distilled_warm_and_certified() -> None:
     assert (figures["bound"] <= figures["objective"] + 1e-9).all()
 
 
-def test_the_oracle_agrees_with_looking_everywhere() -> None:
+def test_oracle_equals_full_enumeration() -> None:
     """The least cost of a person with gaps, by all states of a small grid."""
     model = pipeline()
     schema = SCHEMA.update(income={"grid": [500, 2000, 4000, 6500]}, debt={"grid": [0, 10, 20, 30]})
@@ -172,7 +172,7 @@ def test_the_oracle_agrees_with_looking_everywhere() -> None:
     assert by_mapping.cost == found.cost
 
 
-def test_measures_take_it_for_no_change() -> None:
+def test_measures_count_missing_values_as_unchanged() -> None:
     plans = recourse(pipeline()).recommend(PEOPLE)
     truth = lw.simulate_people(PEOPLE, SCHEMA, TRAIN, random_state=3)
     per_person = evaluate_people(plans, truth)
@@ -186,7 +186,7 @@ def test_measures_take_it_for_no_change() -> None:
         lw.evaluate(plans, other)
 
 
-def test_what_is_not_known_reads_so() -> None:
+def test_missing_values_are_none_in_plans_and_absent_from_text() -> None:
     plans = recourse(pipeline()).recommend(PEOPLE)
     label = plans.people.index[plans.people["job"].isna() & (plans.summary["status"] == "found")][0]
     plan = plans[label]
@@ -198,13 +198,13 @@ def test_what_is_not_known_reads_so() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "values"), [("int64", (1, 2)), ("bool", (False, True)), ("uint8", (0, 3))], ids=str)
-def test_a_column_that_cannot_hold_gaps(dtype: str, values: tuple[Any, ...]) -> None:
+def test_column_that_cannot_hold_missing_values_is_refused(dtype: str, values: tuple[Any, ...]) -> None:
     kind: Any = "category" if dtype == "bool" else "integer"
     with pytest.raises(SchemaError, match=f"'x': its column is {dtype}, which cannot hold a missing value"):
         Schema((Feature("x", kind, values, dtype=dtype, missing=True),))
 
 
-def test_gaps_of_another_kind_are_named() -> None:
+def test_unsupported_missing_values_are_named() -> None:
     """A model tells None and NaN apart, so one is not taken for the other."""
     column = pd.Series(["a", "b", np.nan, None], dtype=object)
     schema = Schema.infer(pd.DataFrame({"x": column}))
@@ -212,7 +212,7 @@ def test_gaps_of_another_kind_are_named() -> None:
     assert problem == "is missing in another way than NaN; write it as NaN, or fill it"
 
 
-def test_a_schema_says_where_gaps_may_be() -> None:
+def test_schema_states_where_values_may_be_missing() -> None:
     assert [f.name for f in SCHEMA.features if f.missing] == list(SCHEMA.names)
     assert SCHEMA.by_name["age"].kind == SCHEMA.by_name["debt"].kind == "integer"  # though pandas has floats
     assert SCHEMA.by_name["income"].kind == "real"
@@ -225,7 +225,7 @@ def test_a_schema_says_where_gaps_may_be() -> None:
     assert SCHEMA.by_name["income"].allowed_text().endswith(", or missing")
 
 
-def test_y_is_learnable() -> None:
-    """The pipelines above do decide by what they see."""
+def test_models_of_these_tests_are_accurate() -> None:
+    """The tests above need models that depend on the features."""
     assert pipeline().score(TRAIN, Y) > 0.85
     assert trees().score(TRAIN, Y) > 0.8

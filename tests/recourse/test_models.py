@@ -32,13 +32,13 @@ def check(plans: RecoursePlans, accepts: Any) -> None:
     assert accepts(plans.options[list(plans.schema.names)]).all()
 
 
-def test_a_pipeline() -> None:
+def test_recommend_with_a_pipeline() -> None:
     model = pipeline().fit(TRAIN, YES.astype(int))
     check(recourse(model).recommend(refused()), lambda f: model.predict(f) == 1)
 
 
 @pytest.mark.parametrize("target", ["good", "fair", "poor"])
-def test_several_classes_with_names(target: str) -> None:
+def test_recommend_with_several_named_classes(target: str) -> None:
     model = pipeline(RandomForestClassifier(20, random_state=0)).fit(TRAIN, GRADES)
     plans = recourse(model, target=target).recommend(TRAIN[[g != target for g in GRADES]].head(6))
     place = list(model.classes_).index(target)
@@ -47,7 +47,7 @@ def test_several_classes_with_names(target: str) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.9])
-def test_a_threshold_is_what_decides(threshold: float) -> None:
+def test_options_meet_the_threshold(threshold: float) -> None:
     plans = recourse(threshold=threshold).recommend(TRAIN.head(12))
     check(plans, lambda f: chance(f) >= threshold)
     accepted = chance(TRAIN.head(12)) >= threshold
@@ -133,7 +133,7 @@ def test_a_model_with_a_cutoff_of_its_own() -> None:
     recourse(low, threshold=0.2)
 
 
-def test_a_predict_that_differs_from_the_probability_is_told_at_fit() -> None:
+def test_disagreement_of_predict_and_probability_is_warned_of_at_fit() -> None:
     model = pipeline(Strict()).fit(TRAIN, YES.astype(int))
     with pytest.warns(RuntimeWarning, match=r"Pipeline: predict\(\) and predict_proba\(\) disagree on") as caught:
         told = recourse(model)
@@ -146,7 +146,7 @@ def test_a_predict_that_differs_from_the_probability_is_told_at_fit() -> None:
     check(recourse(lambda f: model.predict(f)).recommend(refused()), lambda f: model.predict(f) == 1)
 
 
-def test_fit_asks_few_rows_and_no_black_box() -> None:
+def test_fit_evaluates_few_rows_and_never_a_black_box() -> None:
     asked: list[int] = []
 
     class Counting(Strict):
@@ -173,7 +173,7 @@ def words(frame: pd.DataFrame) -> Any:
     return np.where(chance(frame) >= 0.5, "Accept", "Refuse")
 
 
-def test_a_target_that_no_row_gets_is_not_passed_over() -> None:
+def test_target_that_no_row_gets_is_reported() -> None:
     with pytest.raises(SettingError, match="Did you mean 'Accept'"):
         recourse(words, target="accept").recommend(refused())
     with pytest.warns(RuntimeWarning, match="the model gives 'Accept', 'Refuse'") as caught:
@@ -187,7 +187,7 @@ def test_a_target_that_no_row_gets_is_not_passed_over() -> None:
     assert set(nobody.summary["status"]) == {"none_found"}
 
 
-def test_a_model_that_changes_its_rows_changes_nothing_here() -> None:
+def test_model_that_modifies_its_input_does_not_change_plans() -> None:
     def rude(frame: pd.DataFrame) -> Any:
         answer = chance(frame)
         frame["age"] = 0

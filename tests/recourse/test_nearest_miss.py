@@ -64,7 +64,7 @@ def test_the_nearest_miss_is_the_likeliest_state_asked_that_one_may_reach(method
         assert {c.feature for c in plan.nearest_miss.changes} <= {"income", "debts", "home"}
 
 
-def test_it_is_the_same_in_any_batch_comes_back_from_json_and_is_told() -> None:
+def test_nearest_miss_is_independent_of_batch_and_survives_json() -> None:
     rec = lw.Recourse(Asked(0.7), SCHEMA, threshold=0.9, budget=60, n_costs=20, n_options=2).fit(TRAIN)
     together = rec.recommend(PEOPLE)
     assert together.nearest_misses["person"].tolist() == ["a", "b", "c"]
@@ -77,7 +77,7 @@ def test_it_is_the_same_in_any_batch_comes_back_from_json_and_is_told() -> None:
     assert all(change.text in together["a"].to_text() for change in miss.changes)
 
 
-def test_who_gets_an_option_or_may_change_nothing_has_no_nearest_miss() -> None:
+def test_people_with_an_option_or_nothing_to_change_have_no_nearest_miss() -> None:
     rec = lw.Recourse(Asked(0.7), SCHEMA, threshold=0.3, budget=60, n_costs=20, n_options=2).fit(TRAIN)
     plans = rec.recommend(PEOPLE)
     served = plans.summary.index[plans.summary["n_options"] > 0]

@@ -17,7 +17,7 @@ METHODS = ["guided", "cols", "pcols", "ls", "random"]
 
 
 @pytest.mark.parametrize("n_options", [1, 3])
-def test_aiming_at_satisfaction_satisfies_more(n_options: int) -> None:
+def test_satisfaction_objective_raises_satisfaction(n_options: int) -> None:
     """In the samples searched with, and under hidden functions: of those that decide, at least half."""
     data = lw.datasets.load_credit(n=1500)
     people = data.people[data.model(data.people) < 0.5].head(60)  # type: ignore[misc]
@@ -37,7 +37,7 @@ def test_aiming_at_satisfaction_satisfies_more(n_options: int) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_can_aim_at_it(method: str) -> None:
+def test_every_method_accepts_the_satisfaction_objective(method: str) -> None:
     plans = recourse(method=method, objective="satisfaction", satisfied_below=0.4).recommend(PEOPLE)
     assert (plans.summary["n_options"] > 0).any()
     assert (chance(plans.options) >= 0.5).all()
@@ -46,12 +46,12 @@ def test_every_method_can_aim_at_it(method: str) -> None:
     np.testing.assert_allclose(best_for, found["covered"], atol=1e-9)
 
 
-def test_the_bound_matters() -> None:
+def test_satisfaction_bound_changes_the_plans() -> None:
     plans = [recourse(objective="satisfaction", satisfied_below=b, n_options=1).recommend(PEOPLE) for b in (0.1, 1.0)]
     assert not plans[0].options.equals(plans[1].options)
 
 
-def test_the_bound_is_not_used_where_emc_is_the_aim() -> None:
+def test_emc_objective_ignores_the_bound() -> None:
     plans = [recourse(satisfied_below=below).recommend(PEOPLE) for below in (0.1, 1.0)]
     assert plans[0].options.equals(plans[1].options)
 
@@ -80,12 +80,12 @@ def test_settings_are_recorded() -> None:
         ({"satisfied_below": True}, "satisfied_below must be a number from 0 to .*, not True"),
     ],
 )
-def test_bad_values_are_named(settings: dict[str, Any], message: str) -> None:
+def test_invalid_values_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         recourse(**settings)
 
 
-def test_such_plans_can_be_certified() -> None:
+def test_plans_by_satisfaction_can_be_certified() -> None:
     """The bound is on EMC, so it holds whatever was aimed at."""
     rec = recourse(objective="satisfaction", satisfied_below=0.4)
     certified = rec.certify(rec.recommend(PEOPLE))

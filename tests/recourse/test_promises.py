@@ -41,7 +41,7 @@ class Counting:
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @given(world=worlds(), budget=st.integers(4, 40), seed=st.integers(0, 99))
 @many
-def test_options_are_accepted_and_break_nothing(world: Any, method: Any, budget: int, seed: int) -> None:
+def test_options_are_accepted_and_permitted(world: Any, method: Any, budget: int, seed: int) -> None:
     frame, schema, model = world
     counted = Counting(model)
     rec = Recourse(counted, schema, method, n_options=3, budget=budget, n_costs=8, random_state=seed).fit(frame)
@@ -73,7 +73,7 @@ def test_options_are_accepted_and_break_nothing(world: Any, method: Any, budget:
 @pytest.mark.parametrize("method", METHODS[:5])
 @given(world=worlds(), order=st.permutations(range(6)), cut=st.integers(1, 5))
 @many
-def test_a_person_gets_the_same_plan_in_any_company(world: Any, method: str, order: list[int], cut: int) -> None:
+def test_plan_does_not_depend_on_the_other_people(world: Any, method: str, order: list[int], cut: int) -> None:
     """Whatever the batch, the order and the others, among them the same person twice."""
     frame, schema, model = world
     rec = Recourse(model, schema, method, n_options=3, budget=25, n_costs=8).fit(frame)
@@ -90,7 +90,7 @@ def test_a_person_gets_the_same_plan_in_any_company(world: Any, method: str, ord
 
 @given(world=worlds())
 @many
-def test_figures_agree_with_each_other(world: Any) -> None:
+def test_figures_of_a_plan_are_consistent(world: Any) -> None:
     frame, schema, model = world
     plans = Recourse(model, schema, n_options=3, budget=40, n_costs=16).fit(frame).recommend(frame.head(6))
     summary = plans.summary

@@ -62,7 +62,7 @@ def _compiled_now(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
-def test_the_size_of_a_chunk_changes_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_do_not_depend_on_the_chunk_size(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = recourse(method=method).recommend(PEOPLE)
     monkeypatch.setattr("leastways.recourse.settings._CHUNK_BYTES", 1)  # one person at a time
     single = recourse(method=method).recommend(PEOPLE)
@@ -72,13 +72,13 @@ def test_the_size_of_a_chunk_changes_nothing(method: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
-def test_seeds_matter(method: str) -> None:
+def test_other_seeds_give_other_plans(method: str) -> None:
     first, second = (recourse(method=method, random_state=seed).recommend(PEOPLE) for seed in (0, 1))
     assert not first.options.equals(second.options)
     assert recourse(method=method, random_state=1).recommend(PEOPLE) == second
 
 
-def test_labels_do_not_matter_but_rows_do() -> None:
+def test_plans_depend_on_rows_and_not_on_labels() -> None:
     """A person's plan depends on their row, so two people in the same state get the same options."""
     people = pd.concat([PEOPLE.iloc[[0, 0]], PEOPLE.iloc[[1]]]).set_axis(["one", "two", "other"], axis=0)
     plans = recourse().recommend(people)
@@ -96,7 +96,7 @@ INDEXES: list[Any] = [
 
 
 @pytest.mark.parametrize("index", INDEXES, ids=lambda i: type(i).__name__ + str(i.dtype))
-def test_the_index_is_kept(index: Any) -> None:
+def test_plans_keep_the_index_of_the_table(index: Any) -> None:
     plans = recourse().recommend(PEOPLE.set_axis(index, axis=0))
     pd.testing.assert_index_equal(plans.summary.index, index)
     pd.testing.assert_index_equal(plans.people.index, index)
@@ -113,7 +113,7 @@ def test_people_in_the_end_are_people_as_given() -> None:
     np.testing.assert_array_equal(plans.options.dtypes[PEOPLE.columns], PEOPLE.dtypes)
 
 
-def test_zero_is_zero_with_either_sign() -> None:
+def test_negative_zero_and_zero_give_the_same_plan() -> None:
     train = pd.DataFrame({"x": [1.0, 2.5, 4.0, 7.0], "y": [1, 2, 3, 4]})
     rec = Recourse(lambda frame: frame["x"].to_numpy() > 3, Schema.infer(train), n_costs=40, budget=30, n_options=2)
     one, other = rec.fit(train).recommend(pd.DataFrame({"x": [0.0, -0.0], "y": [2, 2]}))
@@ -124,13 +124,13 @@ def test_zero_is_zero_with_either_sign() -> None:
 
 @pytest.mark.parametrize("method", ["guided", "cols", "face-knn"])
 @pytest.mark.parametrize("kind", [np.int8, np.int64])
-def test_counts_may_be_numpys(method: str, kind: Any) -> None:
+def test_counts_may_be_numpy_integers(method: str, kind: Any) -> None:
     plain = recourse(method=method, n_options=4, budget=100, n_costs=100).recommend(PEOPLE)
     numpys = recourse(method=method, n_options=kind(4), budget=kind(100), n_costs=kind(100)).recommend(PEOPLE)
     assert numpys.options.equals(plain.options)
     assert numpys.to_json() == plain.to_json()
 
 
-def test_long_seeds_are_told_apart() -> None:
+def test_long_seeds_are_distinguished() -> None:
     one, other = (recourse(random_state=10**80 + k).recommend(PEOPLE) for k in (0, 1))
     assert not one.summary["emc"].equals(other.summary["emc"])

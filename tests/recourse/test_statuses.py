@@ -24,7 +24,7 @@ def statuses(plans: RecoursePlans) -> list[str]:
     return list(plans.summary["status"])
 
 
-def test_found() -> None:
+def test_status_is_found_with_options() -> None:
     plans = recourse().recommend(PEOPLE)
     assert statuses(plans) == ["found"] * 6
     assert plans.summary["reason"].tolist() == [""] * 6
@@ -32,15 +32,15 @@ def test_found() -> None:
 
 
 @pytest.mark.parametrize("n_costs", [10, 49, 300])
-def test_all_of_the_cost_functions_is_a_share_of_one(n_costs: int) -> None:
-    """Weights of 1 / 300 add up to 0.9999999999999961: not what somebody who asks who is wholly covered looks for."""
+def test_coverage_of_all_cost_samples_is_exactly_one(n_costs: int) -> None:
+    """Weights of 1 / 300 add up to 0.9999999999999961; the share must be 1 for a comparison with 1 to hold."""
     plans = recourse(n_costs=n_costs).recommend(PEOPLE, preferences=Preferences(editable=["age", "income"]))
     assert (plans.summary["covered"] == 1.0).all()
     shares = plans.summary[["covered", "satisfied"]].to_numpy().ravel().tolist() + plans.options["best_for"].tolist()
     assert all(share == round(round(share * n_costs) / n_costs, 12) for share in shares)
 
 
-def test_already_positive_costs_one_question() -> None:
+def test_accepted_person_costs_one_query() -> None:
     plans = recourse(threshold=1e-9).recommend(PEOPLE)
     assert statuses(plans) == ["already_positive"] * 6
     assert (plans.summary["queries"] == 1).all()
@@ -78,14 +78,14 @@ def test_none_found_within_the_budget(method: str) -> None:
     assert (plans.summary["queries"] == 60).all()
 
 
-def test_a_budget_of_one_asks_only_about_the_person() -> None:
+def test_budget_of_one_evaluates_only_the_present_state() -> None:
     plans = recourse(budget=1, n_options=1).recommend(PEOPLE)
     assert statuses(plans) == ["none_found"] * 6
     assert plans.settings["model_rows"] == 6
 
 
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
-def test_rules_that_leave_no_way_end_the_search(method: str) -> None:
+def test_rules_that_permit_no_other_state_end_the_search(method: str) -> None:
     """Ageing a year would take a million more of income: no proposal is ever made, so nothing is asked."""
     schema = SCHEMA.update(rules=[Linked("age", requires="income", at_least=1e6)])
     plans = recourse(schema=schema, method=method).recommend(PEOPLE, preferences=Preferences(editable=["age"]))
@@ -129,7 +129,7 @@ def test_several_faults_of_one_row_are_all_named() -> None:
     assert "column 'job': '?'" in reason
 
 
-def test_only_bad_rows() -> None:
+def test_table_of_invalid_rows_only_gives_no_options() -> None:
     plans = recourse().recommend(PEOPLE.assign(age=999))
     assert statuses(plans) == ["invalid_input"] * 6
     assert plans.settings["model_rows"] == 0
@@ -296,7 +296,7 @@ def test_a_model_that_starts_failing_keeps_what_was_found(method: str, fault: st
     assert RecoursePlans.from_json(plans.to_json()) == plans
 
 
-def test_preferences_of_one_person_may_be_bad() -> None:
+def test_invalid_preferences_affect_one_person_alone() -> None:
     said = {"c1": Preferences(editable=["sex"]), "c2": Preferences(editable=["income"])}
     plans = recourse().recommend(PEOPLE, preferences=said)
     assert statuses(plans)[1] == "invalid_input"
@@ -331,7 +331,7 @@ def test_faults_of_the_preferences_as_a_whole_raise(said: Any, message: str) -> 
         recourse().recommend(PEOPLE, preferences=said)
 
 
-def test_a_target_the_model_does_not_have() -> None:
+def test_unknown_target_is_refused() -> None:
     with pytest.raises(SettingError, match="target='yes' can never equal a label"):
         recourse(lambda frame: np.ones(len(frame), dtype=int), target="yes").recommend(PEOPLE)
 

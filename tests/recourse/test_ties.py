@@ -36,7 +36,7 @@ def fitted(final: Any) -> Any:
 
 @pytest.mark.parametrize("final", EVEN, ids=lambda final: type(final).__name__)
 @pytest.mark.parametrize("method", ["guided", "cols", "face-knn"])
-def test_predict_says_yes_to_every_option(final: Any, method: str) -> None:
+def test_every_option_is_accepted_by_predict(final: Any, method: str) -> None:
     model = fitted(final)
     ties = (model.predict_proba(PEOPLE)[:, 1] == 0.5).sum()
     assert ties > 0  # else this shows nothing
@@ -47,7 +47,7 @@ def test_predict_says_yes_to_every_option(final: Any, method: str) -> None:
     np.testing.assert_array_equal(accepted, model.predict(PEOPLE) == 1)
 
 
-def test_the_class_that_comes_first_wins_its_ties() -> None:
+def test_tie_goes_to_the_first_class() -> None:
     model = fitted(EVEN[0])
     plans = lw.Recourse(model, SCHEMA, target=0, n_options=2, budget=60, n_costs=40).fit(TRAIN).recommend(PEOPLE)
     accepted = (plans.summary["status"] == "already_positive").to_numpy()
@@ -87,7 +87,7 @@ def test_rounding_does_not_hide_a_tie(ours: int) -> None:
     ],
     ids=lambda final: type(final).__name__,
 )
-def test_whoever_wins_ties(final: Any, ours: int) -> None:
+def test_tie_break_equals_that_of_predict(final: Any, ours: int) -> None:
     frame = pd.DataFrame({"a": [0, 0, 1, 1, 1, 1], "b": [0, 1, 0, 1, 0, 1]})
     model = final.fit(frame, [0, 1, 0, 1, 0, 1])  # nothing can be told from a, and of b it learns all or nothing
     tied = clone(final).fit(frame[["a"]], [0, 1, 0, 1, 0, 1])
@@ -97,7 +97,7 @@ def test_whoever_wins_ties(final: Any, ours: int) -> None:
     assert (tied.predict_proba(frame[["a"]]) == 0.5).all()
 
 
-def test_a_tie_counts_as_it_is_where_predict_does_not_decide() -> None:
+def test_tie_is_accepted_where_predict_does_not_decide() -> None:
     model = fitted(EVEN[0])
     half = model.predict_proba(PEOPLE)[:, 1] == 0.5
     for asked in (as_model(model, 1, threshold=0.4), as_model(lambda frame: model.predict_proba(frame)[:, 1], 1)):

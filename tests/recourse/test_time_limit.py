@@ -28,7 +28,7 @@ def check_sound(plans: RecoursePlans) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_time_at_all(method: str) -> None:
+def test_zero_time_limit_gives_no_options(method: str) -> None:
     seen: list[float] = []
     plans = recourse(method=method, time_limit=0).recommend(PEOPLE, progress=seen.append)
     check_sound(plans)
@@ -63,7 +63,7 @@ def test_people_already_accepted_or_stuck_are_not_cut_short() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_enough_time_changes_nothing(method: str) -> None:
+def test_sufficient_time_limit_does_not_change_plans(method: str) -> None:
     without, ample = (recourse(method=method, time_limit=t).recommend(PEOPLE) for t in (None, 1e6))
     assert ample.options.equals(without.options)
     assert ample.summary.equals(without.summary)
@@ -72,6 +72,6 @@ def test_enough_time_changes_nothing(method: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [-1, -0.001, "soon", True, float("nan")])
-def test_bad_limits(limit: Any) -> None:
+def test_invalid_time_limits_are_refused(limit: Any) -> None:
     with pytest.raises(SettingError, match=r"time_limit must be a number from 0 to .*, not "):
         recourse(time_limit=limit)

@@ -28,7 +28,7 @@ def recourse(model: object, method: str | COLS = "guided") -> Recourse:
     return Recourse(model, SCHEMA, method, n_options=3, budget=80, n_costs=40).fit(WIDE)
 
 
-def test_the_encoder_refuses_them() -> None:
+def test_encoder_refuses_unused_categories() -> None:
     with pytest.raises(ValueError, match="unknown categor"):
         STRICT.predict(WIDE.assign(school=pd.Categorical(["higher"] * len(WIDE), dtype=SCHOOL)))
 
@@ -53,7 +53,7 @@ def test_plans_are_those_by_frames_and_lead_to_none_of_them(model: Pipeline, met
     assert set(fast.options["school"]) <= {"low", "mid", "top"}
 
 
-def test_somebody_in_one_of_them_costs_the_others_nothing() -> None:
+def test_person_in_an_unused_category_does_not_affect_the_others() -> None:
     people = PEOPLE.astype({"school": SCHOOL})
     people.loc["p0", "school"] = "higher"
     plans = recourse(STRICT).recommend(people)
@@ -109,13 +109,13 @@ def test_an_exact_least_cost_does_not_lead_there() -> None:
     assert found.state["school"] == "mid"
 
 
-def test_they_are_shown() -> None:
+def test_excluded_categories_are_shown() -> None:
     assert "'higher'; excluded: 'none', 'higher'" in str(SCHEMA)
     assert "; excluded: " in SCHEMA._repr_html_()
     with pytest.raises(SchemaError, match="leaves out 'none', 'higher', which the column knows"):
         SCHEMA.update(school={"order": ["low", "mid", "top"]})
 
 
-def test_they_can_be_offered_where_a_user_says_so() -> None:
+def test_unused_categories_can_be_offered_by_request() -> None:
     schema = SCHEMA.update(school={"excluded": []})
     assert schema.by_name["school"].excluded == ()

@@ -53,7 +53,7 @@ def counted(rec: Recourse, plans: RecoursePlans) -> list[NDArray[np.float64]]:
     return tables
 
 
-def test_what_was_offered_is_asked_first() -> None:
+def test_offered_states_are_evaluated_first() -> None:
     model = Watched()
     plans = recourse(model, budget=30).recommend(PEOPLE, warm_start=OLD)
     assert states(model.calls[0]) == states(PEOPLE)
@@ -62,7 +62,7 @@ def test_what_was_offered_is_asked_first() -> None:
     assert plans.summary["queries"].sum() == plans.settings["model_rows"] == sum(map(len, model.calls))
 
 
-def test_what_was_asked_first_is_not_asked_again() -> None:
+def test_warm_start_states_are_not_evaluated_twice() -> None:
     for label in PEOPLE.index:
         model = Watched()
         recourse(model, budget=40).recommend(PEOPLE.loc[[label]], warm_start=OLD)
@@ -72,7 +72,7 @@ def test_what_was_asked_first_is_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize("budget", [3, 4, 20])
-def test_the_budget_holds_however_much_was_offered(budget: int) -> None:
+def test_warm_start_states_count_towards_the_budget(budget: int) -> None:
     """Also where the earlier plan had far more options than there are questions now."""
     rich = recourse(n_options=900, budget=901, method="random").recommend(PEOPLE)
     assert rich.summary["n_options"].max() > 2 * 20 + 100
@@ -103,7 +103,7 @@ def test_nothing_that_was_offered_would_make_the_plan_better(seed: int, budget: 
                 assert full.min(axis=0).mean() <= swapped.min(axis=0).mean() + 1e-9
 
 
-def test_what_is_no_longer_accepted_is_not_offered() -> None:
+def test_states_no_longer_accepted_are_not_offered() -> None:
     model = Watched(harder=0.3)
     plans = recourse(model, budget=60).recommend(PEOPLE, warm_start=OLD)
     refused_now = states(OLD.options[chance(OLD.options) - 0.3 < 0.5])
@@ -112,7 +112,7 @@ def test_what_is_no_longer_accepted_is_not_offered() -> None:
     assert not states(plans.options) & refused_now
 
 
-def test_what_is_no_longer_permitted_is_not_asked() -> None:
+def test_states_no_longer_permitted_are_not_evaluated() -> None:
     model = Watched()
     moved = OLD.options.merge(PEOPLE, left_on="person", right_index=True, suffixes=("", "_now"))
     by_income = moved[moved["income"] != moved["income_now"]]
@@ -146,30 +146,30 @@ def test_people_the_plans_do_not_know_and_plans_of_people_who_are_gone() -> None
         assert plans[label] == cold[label]
 
 
-def test_the_company_does_not_matter() -> None:
+def test_plans_do_not_depend_on_the_other_people() -> None:
     together = recourse().recommend(PEOPLE, warm_start=OLD)
     for label in PEOPLE.index[::3]:
         assert recourse().recommend(PEOPLE.loc[[label]], warm_start=OLD)[label] == together[label]
 
 
-def test_plans_read_from_a_file_do_as_well() -> None:
+def test_plans_read_from_a_file_give_the_same_warm_start() -> None:
     back = RecoursePlans.from_json(OLD.to_json())
     assert recourse().recommend(PEOPLE, warm_start=back) == recourse().recommend(PEOPLE, warm_start=OLD)
 
 
 @pytest.mark.parametrize("method", ["cols", "pcols", "ls", "random", COLS(gain="paper")])
-def test_other_methods_make_no_use_of_it(method: Any) -> None:
+def test_other_methods_ignore_the_warm_start(method: Any) -> None:
     with pytest.raises(SettingError, match=r'warm_start is for method="guided"; .* makes no use of it'):
         recourse(method=method).recommend(PEOPLE, warm_start=OLD)
 
 
 @pytest.mark.parametrize("plans", [OLD.options, "plans.json", {}, 3])
-def test_only_plans_will_do(plans: Any) -> None:
+def test_warm_start_must_be_plans(plans: Any) -> None:
     with pytest.raises(SettingError, match=f"warm_start must be plans .* not {type(plans).__name__}"):
         recourse().recommend(PEOPLE, warm_start=plans)
 
 
-def test_plans_of_another_table() -> None:
+def test_plans_of_another_table_are_refused() -> None:
     names = ["age", "income"]
     narrow = TRAIN[names]
     model = lambda f: (f["income"] / 9000).to_numpy()  # noqa: E731
@@ -183,7 +183,7 @@ def test_plans_of_another_table() -> None:
         less.recommend(PEOPLE[names], warm_start=OLD)
 
 
-def test_the_columns_may_stand_in_another_order() -> None:
+def test_columns_may_be_in_another_order() -> None:
     turned = Schema(SCHEMA.features[::-1], SCHEMA.target, SCHEMA.rules)
     watched = Watched()
     rec = Recourse(watched, turned, n_options=3, budget=60, n_costs=40).fit(TRAIN)

@@ -12,7 +12,7 @@ from leastways.report.totals import SimulatedTotals
 from tests.support.plans_with_markup import nobody, plans, truth
 
 
-def test_totals_follow_the_summary() -> None:
+def test_totals_equal_those_of_the_summary() -> None:
     totals, summary = Totals.of(plans()), plans().summary
     need = summary[~summary["status"].isin(["already_positive", "invalid_input"])]
     assert totals.people == len(summary) == 40

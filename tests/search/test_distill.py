@@ -73,7 +73,7 @@ def test_lifts_are_those_of_single_moves(seed: int) -> None:
             assert effect[p, slot] == pytest.approx(moved - present[p], abs=1e-9)
 
 
-def test_a_model_that_was_not_distilled_says_nothing() -> None:
+def test_surrogate_of_an_undistilled_model_is_empty() -> None:
     world = make_world(1, n=4)
     problem, _ = make_problem(world, world.frame, n_samples=2)
     t, none = problem.samples.tables, np.empty(0)
@@ -97,7 +97,7 @@ def learn(queries: int, seed: int = 0, n: int = 60) -> tuple[Problem, Distilled,
 
 
 @pytest.mark.parametrize("queries", [100, 300, 1001])
-def test_it_asks_what_it_may_and_says_how_much(queries: int) -> None:
+def test_distillation_keeps_its_query_limit_and_reports_its_queries(queries: int) -> None:
     problem, learned, asked, _ = learn(queries)
     rows = sum(len(q.people) for q in asked)
     assert learned.queries == rows <= queries
@@ -110,7 +110,7 @@ def test_it_asks_what_it_may_and_says_how_much(queries: int) -> None:
         )
 
 
-def test_what_was_learned_tells_yes_from_no() -> None:
+def test_distilled_surrogate_separates_accepted_from_rejected() -> None:
     problem, learned, _, evaluate = learn(600)
     fresh = states(problem, np.random.default_rng(99), 500)
     truth = evaluate(fresh)[0]
@@ -126,7 +126,7 @@ def blas_threads() -> set[int]:
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-def test_it_is_fitted_on_one_thread_and_the_model_asked_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_surrogate_is_fitted_on_one_thread_and_the_model_evaluated_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large products come out otherwise on several threads, and plans with them."""
     fitting, asking = [], []
 
@@ -149,7 +149,7 @@ def test_it_is_fitted_on_one_thread_and_the_model_asked_on_all(monkeypatch: pyte
     assert asking == [{2}] * 2
 
 
-def test_seeds_matter() -> None:
+def test_other_seeds_draw_other_rows() -> None:
     first, second, again = (learn(200, seed)[1].net.inner for seed in (0, 1, 0))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)

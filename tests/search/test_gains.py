@@ -32,7 +32,7 @@ def nearest(costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 
 
 @given(sets())
-def test_lowest_and_second_are_right(case: tuple[NDArray[np.float64], ...]) -> None:
+def test_lowest_and_second_lowest_equal_recomputation(case: tuple[NDArray[np.float64], ...]) -> None:
     costs, _, weights = case
     lowest, second, owner = nearest(costs)
     with_top = np.sort(np.vstack([costs, np.full((2, costs.shape[1]), TOP)]), axis=0)
@@ -63,7 +63,7 @@ def test_paper_gains_equal_its_algorithm_and_never_exceed_the_exact(case: tuple[
 
 
 @given(sets())
-def test_adding_gains_what_recomputation_says_and_never_loses(case: tuple[NDArray[np.float64], ...]) -> None:
+def test_gain_of_adding_equals_recomputation_and_is_never_negative(case: tuple[NDArray[np.float64], ...]) -> None:
     costs, candidate, weights = case
     lowest, _, _ = nearest(costs)
     gain = add_gain(candidate, lowest, weights)

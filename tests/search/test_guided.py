@@ -27,7 +27,7 @@ TOP = 1.5
 
 
 @given(st.integers(0, 2**32))
-def test_ridge_regression_is_numpys(seed: int) -> None:
+def test_ridge_regression_equals_numpys(seed: int) -> None:
     draw = np.random.default_rng(seed)
     D = int(draw.integers(1, 9))
     x, y = draw.normal(size=(12, D)), draw.normal(size=12)
@@ -65,7 +65,7 @@ def asks_no_more(t: Tables, p: int, one: NDArray[np.int32], other: NDArray[np.in
 
 @settings(max_examples=20)
 @given(seeds)
-def test_of_states_that_ask_for_less_the_others_are_left_out(seed: int) -> None:
+def test_dominated_states_are_left_out(seed: int) -> None:
     world = make_world(seed % 100, n=6)
     people = world.frame.head(3)
     told = (
@@ -87,8 +87,8 @@ def test_of_states_that_ask_for_less_the_others_are_left_out(seed: int) -> None:
         assert kept.tolist() == wanted
 
 
-def test_nobody_is_offered_a_larger_change_beside_a_smaller_one() -> None:
-    """On a fine grid the noise of cost functions makes many a larger change look cheaper to some."""
+def test_no_option_dominates_another() -> None:
+    """On a fine grid, noise makes many larger changes cheaper under some cost samples."""
     draw = np.random.default_rng(0)
     frame = pd.DataFrame({"income": draw.integers(0, 400, 500), "savings": draw.integers(0, 400, 500)})
     rec = lw.Recourse(lambda f: (f["income"] + f["savings"] > 500).to_numpy(float), lw.Schema.infer(frame), n_costs=200)
@@ -140,7 +140,7 @@ def test_rough_costs_are_the_costs_without_noise(seed: int) -> None:
 
 @settings(max_examples=15)
 @given(seeds)
-def test_the_knapsack_reaches_what_it_says_and_is_not_below_the_optimum(seed: int) -> None:
+def test_knapsack_cost_is_feasible_and_not_below_the_optimum(seed: int) -> None:
     world = make_world(seed % 100, n=8, rules=False)
     problem, _ = make_problem(world, world.frame, n_samples=10, distribution=CostDistribution(noise_std=0))
     t, draw = problem.samples.tables, np.random.default_rng(seed)
@@ -207,7 +207,7 @@ def test_corners_give_the_best_move_of_each_feature_at_any_price(seed: int, expo
         assert parts._nearest_above(best_to, below, least) == min((k for k in enough if codes[k] > own), default=-1)
 
 
-def test_no_state_is_asked_twice_and_none_that_could_not_help() -> None:
+def test_no_state_is_evaluated_twice_or_without_possible_gain() -> None:
     world = make_world(5, n=40)
     people = world.refused()
     problem, encoded = make_problem(world, people, budget=120)

@@ -36,7 +36,7 @@ class Greedy:
         return Questions(np.zeros(left[0] + 1, np.int64), np.repeat(start[:1], left[0] + 1, axis=0))
 
 
-def test_asking_beyond_the_budget_is_an_error() -> None:
+def test_evaluation_beyond_the_budget_is_an_error() -> None:
     world = make_world(5)
     problem, encoded = make_problem(world, world.refused())
     with pytest.raises(SearcherError, match="more rows than their budget"):
@@ -156,7 +156,7 @@ def flipped(chosen: Chosen) -> NDArray[np.int32]:
         (of_chosen(codes=flipped), r"person \d+ is offered a state that the model did not accept when asked"),
     ],
 )
-def test_what_a_searcher_hands_over_is_checked(spoil: Any, text: str) -> None:
+def test_result_of_a_searcher_is_checked(spoil: Any, text: str) -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
     with pytest.raises(SearcherError, match=text):
@@ -189,7 +189,7 @@ class Lawless:
         return self.out
 
 
-def test_what_people_may_not_do_is_not_offered_to_them() -> None:
+def test_options_are_permitted_to_the_person() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
     with pytest.raises(SearcherError, match=r"person \d+ is offered a state that is not permitted to them"):
@@ -209,7 +209,7 @@ def test_an_option_has_the_probability_that_the_model_gave() -> None:
     np.testing.assert_array_equal(given.probability[there], right.probability[there])
 
 
-def test_a_state_accepted_for_one_person_is_not_taken_for_another_s() -> None:
+def test_acceptance_is_not_shared_between_people() -> None:
     """Also where the codes of the two differ by as much as their places."""
     world = make_world(5, n=40)
     problem, _ = make_problem(world, world.refused(), budget=60)
@@ -238,7 +238,7 @@ class Scribbler:
         return run
 
 
-def test_a_searcher_that_writes_into_the_answers_forges_nothing() -> None:
+def test_writing_into_the_evaluations_does_not_change_the_result() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
     right = run_search(COLS(), problem, evaluator_of(world, encoded))
@@ -260,7 +260,7 @@ def test_codes_of_no_state_have_no_cost() -> None:
             problem.costs(0, codes)
 
 
-def test_a_problem_says_what_a_state_costs_without_the_model() -> None:
+def test_problem_costs_need_no_model_query() -> None:
     world = make_world(5, n=40, rules=False)
     problem, _ = make_problem(world, world.refused())
     t = problem.samples.tables

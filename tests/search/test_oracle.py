@@ -126,7 +126,7 @@ def test_no_state_is_asked_about_twice_and_all_that_are_cheaper_are(seed: int) -
     assert (told.queries <= found.queries).all()
 
 
-def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oracle_cost_does_not_depend_on_memory_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     made = small(7, 6)
     assert made is not None
     wide = solve(*made)
@@ -138,7 +138,7 @@ def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert narrow.calls > wide.calls
 
 
-def test_a_grid_with_many_points() -> None:
+def test_oracle_searches_a_grid_with_many_points() -> None:
     offsets = np.array([0, 40_000, 40_002], np.int64)
     costs = np.concatenate([np.arange(40_000) / 40_000, [0.0, 0.5]])[None, :]
     space = space_without_rules(np.zeros((1, 2), np.int32), offsets)
@@ -200,7 +200,7 @@ def test_a_model_that_fails_at_the_limit_leaves_a_bound(seed: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [20, 60, 1_000_000])
-def test_who_else_is_there_changes_nothing(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+def test_oracle_result_does_not_depend_on_the_other_people(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Also where there is no room for everybody's states, so that some have to wait."""
     monkeypatch.setattr(oracle, "MOST_STATES", 150)
     world = make_world(5, n=12)
@@ -217,7 +217,7 @@ def test_who_else_is_there_changes_nothing(monkeypatch: pytest.MonkeyPatch, limi
         np.testing.assert_array_equal(alone.cost, together.cost.reshape(4, -1)[p])
 
 
-def test_nobody_to_search_for() -> None:
+def test_oracle_accepts_an_empty_list_of_people() -> None:
     world = make_world(3, n=6).frame
     stuck = make_world(3, n=6)
     fixed = stuck.schema.update({n: {"direction": "fixed"} for n in stuck.schema.names}, rules=[])

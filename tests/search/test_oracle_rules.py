@@ -146,14 +146,14 @@ def odd() -> tuple[Any, lw.Schema, pd.DataFrame]:
     return credit, credit.schema().update(rules=[RULE]), people[credit.model(people) < 0.5].head(1)
 
 
-def test_a_rule_that_nothing_mends(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oracle_with_a_rule_that_cannot_be_repaired(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "MOST_SKIPPED", 0)
     credit, schema, person = odd
     found = lw.oracle(credit.model, schema, person, priced(np.inf))
     assert (found.status, found.bound, found.queries) == ("none_exists", np.inf, 1)
 
 
-def test_a_rule_that_is_mended_at_a_price(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oracle_with_a_rule_whose_repair_has_a_cost(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "MOST_SKIPPED", 40)
     credit, schema, person = odd
     short = lw.oracle(credit.model, schema, person, priced(0.9), max_queries=10)

@@ -21,7 +21,7 @@ ORACLE |= {("adult_binary", 0.01): 86.11, ("compas_binary", 0.01): 84.11}
 @pytest.mark.real_data
 @pytest.mark.parametrize("noise_std", [0.0, 0.01])
 @pytest.mark.parametrize("load", [lw.datasets.load_adult_binary, lw.datasets.load_compas_binary])
-def test_the_best_there_is(load: Callable[[], Dataset], noise_std: float) -> None:
+def test_best_possible_figures_are_the_papers(load: Callable[[], Dataset], noise_std: float) -> None:
     if not os.environ.get("LEASTWAYS_DATA"):
         pytest.skip("needs the public data: set LEASTWAYS_DATA to its folder")
     data = load()

@@ -96,7 +96,7 @@ def test_rows_for_gradients_beyond_the_budget_are_an_error(world: World) -> None
         rec.recommend(refused(world))
 
 
-def test_what_a_method_says_reaches_the_plan(world: World) -> None:
+def test_note_of_a_method_reaches_the_plan(world: World) -> None:
     summary = recourse(world, Following(), budget=40).fit(world.frame).recommend(refused(world)).summary
     assert summary["reason"].iloc[0] == f"saw {len(world.frame)} rows"
     assert summary["reason"].iloc[-1] == "the time limit ended the search early"
@@ -113,7 +113,7 @@ def test_a_method_that_was_prepared_for_another_is_refused(world: World) -> None
 
 
 @pytest.mark.parametrize("change", [{"threshold": 0.6}, {"random_state": 3}, {"target": 0}, {"model": make_world(5)}])
-def test_what_a_method_read_at_fit_may_not_change_after_it(world: World, change: dict[str, Any]) -> None:
+def test_settings_read_at_fit_may_not_change_after_it(world: World, change: dict[str, Any]) -> None:
     rec = recourse(world, Following(), budget=40).fit(world.frame).set_params(**change)
     with pytest.raises(lw.SettingError, match=f"{next(iter(change))} was changed after fit"):
         rec.recommend(refused(world))

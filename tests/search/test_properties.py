@@ -90,7 +90,7 @@ def _filled(t: Tables, p: int, codes: NDArray[np.int32]) -> Tables:
 
 
 @pytest.mark.parametrize("searcher", SEARCHERS, ids=repr)
-def test_a_person_gets_the_same_options_in_any_company(searcher: Searcher) -> None:
+def test_options_do_not_depend_on_the_other_people(searcher: Searcher) -> None:
     world = make_world(5, n=40)
     people = world.refused()
     assert len(people) > 4

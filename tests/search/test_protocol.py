@@ -16,7 +16,7 @@ def problem() -> Problem:
     return make_problem(world, world.refused())[0]
 
 
-def test_shapes_agree(problem: Problem) -> None:
+def test_arrays_of_a_problem_have_the_documented_shapes(problem: Problem) -> None:
     P, F = problem.n_people, problem.n_features
     assert problem.start.shape == problem.sizes.shape == (P, F)
     assert problem.ordered.shape == (F,)

@@ -45,7 +45,9 @@ def reachable(person: Any) -> list[dict[str, Any]]:
     company=st.lists(st.sampled_from(range(len(TRAIN))), min_size=1, max_size=6, unique=True),
 )
 @settings(max_examples=30, deadline=None)
-def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: int, company: list[int]) -> None:
+def test_option_is_found_if_an_accepted_state_exists(
+    accepted: set[int], seed: int, extra: int, company: list[int]
+) -> None:
     people = TRAIN.iloc[company]
     budget = 1 + max(len(reachable(person)) for person in people.to_dict("records")) + extra  # and the present state
 
@@ -67,8 +69,8 @@ def test_a_way_is_found_if_there_is_one(accepted: set[int], seed: int, extra: in
         assert row["queries"] <= budget
 
 
-def test_a_way_that_no_sample_is_open_to_is_still_a_way() -> None:
-    """Both features must change, and each of the few samples is open to one of them alone."""
+def test_option_that_no_sample_permits_is_still_an_option() -> None:
+    """Both features must change, and each of the few samples permits a change of one alone."""
     schema = Schema.infer(TRAIN[["a", "b"]])
     rec = Recourse(lambda f: ((f["a"] == 5) & (f["b"] == "z")).astype(float), schema, n_options=2, budget=20, n_costs=3)
     people = pd.DataFrame({"a": [0, 1, 2], "b": ["x", "y", "x"]}, index=["p", "q", "r"])
@@ -87,7 +89,7 @@ def test_a_way_that_no_sample_is_open_to_is_still_a_way() -> None:
     assert lw.RecoursePlans.from_json(plans.to_json()) == plans
 
 
-def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_not_evaluated_in_time_are_not_reported_as_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time ends just before the last states are asked about."""
     from leastways.search import protocol as base
     from leastways.search.guided.searcher import GuidedRun
@@ -119,7 +121,7 @@ def test_what_was_not_asked_in_time_is_not_said_to_be_refused(monkeypatch: pytes
     company=st.lists(st.sampled_from(range(len(TRAIN))), min_size=1, max_size=6, unique=True),
 )
 @settings(max_examples=30, deadline=None)
-def test_nothing_cheaper_is_left(accepted: set[int], seed: int, objective: Any, company: list[int]) -> None:
+def test_no_cheaper_accepted_state_remains(accepted: set[int], seed: int, objective: Any, company: list[int]) -> None:
     """With a budget for all states and room for all options, every sample has its cheapest accepted state.
 
     Without noise: with it a larger change is now and then the cheaper one by luck, and is not offered beside a smaller.
@@ -138,7 +140,7 @@ def test_nothing_cheaper_is_left(accepted: set[int], seed: int, objective: Any, 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_states_that_the_rules_leave_are_what_counts(seed: int) -> None:
+def test_only_states_permitted_by_rules_are_counted(seed: int) -> None:
     """One change at most: 35 of 32,767 states, and a budget for these."""
     names = list("abcde")
     train = pd.DataFrame({name: np.arange(8) for name in names})
@@ -157,7 +159,7 @@ def test_states_that_the_rules_leave_are_what_counts(seed: int) -> None:
         assert plans.summary["status"].tolist() == [status]
 
 
-def test_a_rule_that_nothing_mends_leaves_no_state() -> None:
+def test_rule_that_cannot_be_repaired_permits_no_state() -> None:
     schema = Schema.infer(TRAIN).update(b={"direction": "fixed"}, c={"direction": "fixed"}, rules=[RULES[0]])
     person = pd.DataFrame({"a": [2], "b": ["z"], "c": [2]})
     plans = Recourse(lambda frame: np.zeros(len(frame)), schema, budget=20, n_costs=5).fit(TRAIN).recommend(person)
@@ -166,13 +168,13 @@ def test_a_rule_that_nothing_mends_leaves_no_state() -> None:
     ]
 
 
-def test_a_budget_beyond_all_states_needs_no_room_for_it() -> None:
+def test_budget_may_exceed_the_number_of_states() -> None:
     plans = Recourse(lambda frame: np.zeros(len(frame)), SCHEMA, budget=10**12, n_costs=5).fit(TRAIN)
     assert plans.recommend(TRAIN.head(2)).summary["status"].tolist() == ["none_exists"] * 2
 
 
-def test_more_states_than_a_number_can_say() -> None:
-    """Of 200 columns with 101 values each: a warning, which is an error here, came of counting them."""
+def test_number_of_states_may_exceed_a_float() -> None:
+    """The product of 200 columns with 101 values each must not overflow with a warning (an error here)."""
     train = pd.DataFrame({f"x{i}": [0, 100, 50] for i in range(200)})
     rec = Recourse(lambda f: (f["x7"] > 60).astype(float), Schema.infer(train), n_options=2, budget=60, n_costs=5)
     plans = rec.fit(train).recommend(train.iloc[[0]])

@@ -36,7 +36,7 @@ def random_sets(seed: int) -> tuple[Tables, NDArray[np.int32], NDArray[np.bool_]
 @pytest.mark.parametrize("objective", ["emc", "sparsity", "proximity", "diversity"])
 @settings(max_examples=15)
 @given(seed=seeds)
-def test_set_scores_equal_their_twin(objective: str, seed: int) -> None:
+def test_set_scores_equal_the_reference_implementation(objective: str, seed: int) -> None:
     t, codes, accepted = random_sets(seed)
     number = getattr(sets, objective.upper())
     M = t.draws.alpha.shape[1]
@@ -47,7 +47,7 @@ def test_set_scores_equal_their_twin(objective: str, seed: int) -> None:
 
 @settings(max_examples=15)
 @given(seed=seeds)
-def test_descriptions_equal_their_twin(seed: int) -> None:
+def test_descriptions_equal_the_reference_implementation(seed: int) -> None:
     t, codes, _ = random_sets(seed)
     P, N = codes.shape[:2]
     expected, best_for = np.zeros((P, N)), np.zeros((P, N))
@@ -64,7 +64,7 @@ def test_descriptions_equal_their_twin(seed: int) -> None:
 
 @settings(max_examples=15)
 @given(seed=seeds)
-def test_distances_equal_their_twin_and_are_symmetric(seed: int) -> None:
+def test_distances_equal_the_reference_implementation_and_are_symmetric(seed: int) -> None:
     t, codes, _ = random_sets(seed)
     for p in range(len(codes)):
         a, b = codes[p, 0], codes[p, 1]
@@ -75,7 +75,7 @@ def test_distances_equal_their_twin_and_are_symmetric(seed: int) -> None:
         assert 0 <= ours <= 1
 
 
-def test_a_person_without_options_is_described_as_uncovered() -> None:
+def test_person_without_options_is_uncovered() -> None:
     t, codes, _ = random_sets(0)
     P, N = codes.shape[:2]
     covered, emc, satisfied = np.ones(P), np.zeros(P), np.ones(P)

@@ -61,7 +61,7 @@ def test_options_of_a_smooth_model_are_as_small_as_can_be() -> None:
 
 @settings(max_examples=25)
 @given(seeds, st.booleans())
-def test_the_next_smaller_change_is_the_twin_s(seed: int, rules: bool) -> None:
+def test_next_smaller_change_equals_the_reference_implementation(seed: int, rules: bool) -> None:
     world = make_world(seed % 50, rules=rules)
     people = world.refused().head(3)
     problem, encoded = make_problem(world, people, budget=60, seed=seed % 7)
@@ -87,7 +87,7 @@ def test_the_next_smaller_change_is_the_twin_s(seed: int, rules: bool) -> None:
 
 
 @pytest.mark.parametrize("budget", [30, 100])
-def test_what_a_person_gets_does_not_depend_on_who_else_goes_on(budget: int) -> None:
+def test_shrunk_options_do_not_depend_on_the_other_people(budget: int) -> None:
     recourse = lw.Recourse(LOGISTIC, CREDIT.schema(), n_options=4, budget=budget, n_costs=100).fit(CREDIT.train)
     together = recourse.recommend(REFUSED.head(12))
     for label in REFUSED.index[:12]:

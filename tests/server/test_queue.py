@@ -155,7 +155,7 @@ def test_an_answer_that_is_being_recorded_is_waited_for(
     assert same(service.read_by_token(issued.token), newer.result())
 
 
-def test_two_processes_on_one_database(
+def test_two_processes_can_share_one_database(
     shop: Path, recourse: Recourse, new_database: Callable[[], str], aside: ThreadPoolExecutor
 ) -> None:
     database = new_database()

@@ -146,7 +146,7 @@ def test_categories_need_not_be_texts(shop: Path, tmp_path: Path) -> None:
     assert (len(served.made), served.left_out) == (11, 0)
 
 
-def test_the_page_of_a_pending_answer(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_of_a_pending_answer_reports_that_it_is_pending(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JobRunner, "_run", lambda self: None)
     with reopen() as service:
         _, pending = service.add_job([Applicant(state) for state in states(2)])

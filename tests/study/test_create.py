@@ -106,7 +106,7 @@ def test_plans_that_differ_in_what_is_not_shown_are_another_study(tmp_path: Path
         create_study(*two(options=OPTIONS.assign(expected_cost=0.5)), tmp_path / "a", **settings)
 
 
-def test_n_people_may_be_all_comparable_people(tmp_path: Path) -> None:
+def test_n_people_may_equal_the_number_of_comparable_people(tmp_path: Path) -> None:
     assert set(make(tmp_path / "study", n_people=2).people.values()) == {"ann", "cy"}
 
 

@@ -42,7 +42,7 @@ def test_disagreement_of_predict_and_probability_is_found() -> None:
     check_model(lambda rows: model.predict(rows), frame, target=True)
 
 
-def test_model_may_change_itsframe_of_numbers() -> None:
+def test_model_may_change_its_frame_of_numbers() -> None:
     """As `Model.probability` says; what it is given is a copy."""
 
     def rude(frame: pd.DataFrame) -> Any:

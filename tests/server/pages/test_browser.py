@@ -616,7 +616,7 @@ def test_print_has_no_controls(visit: Open, site: Site) -> None:
         assert page.locator(part).first.is_visible(), part
 
 
-def test_markup_in_data_does_nothing(visit: Open, tmp_path: Path) -> None:
+def test_markup_in_data_is_not_interpreted(visit: Open, tmp_path: Path) -> None:
     with odd_service(tmp_path) as service, running(create_app(service)) as home:
         one = service.answer([Applicant({"<b>kind</b>": "plain", 'points "x"': 10, LONG: f"{LONG} 0"})])[0]
         assert is_narrow(visit(f"/p/{one.token}", home=home, viewport=PHONE))

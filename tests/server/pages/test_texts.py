@@ -92,7 +92,7 @@ def test_scripts_hold_no_text_of_their_own(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_nothing_is_inline_and_nothing_comes_from_elsewhere(path: Path) -> None:
+def test_pages_have_no_inline_scripts_and_no_external_files(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert not re.search(r"\sstyle=|<style|\son\w+=|<script(?![^>]*\ssrc=)|https?://|javascript:", source)
 
