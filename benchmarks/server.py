@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import leastways as lw
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.server import Limits
 
 

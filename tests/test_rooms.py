@@ -15,6 +15,7 @@ ROOT = Path(leastways.__file__).parent
 # In the order data walks through them; a room imports only from rooms before it.
 ROOMS = (
     "errors",
+    "_values",
     "_messages",
     "_lazy",
     "_extras",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways._messages import plain
+from leastways._values import plain
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _UNSTEADY = re.compile(rf"{_ADDRESS.pattern}|[{{]")  # addresses, and sets, which have another order in each process

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     pass
+from leastways._values import plain
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
@@ -25,8 +26,3 @@ def listed(values: Sequence[Any], limit: int = 8) -> str:
     """Show values for a message, cut after `limit`."""
     shown = ", ".join(repr(plain(v)) for v in list(values)[:limit])
     return shown + (f", ... ({len(values)} in all)" if len(values) > limit else "")
-
-
-def plain(value: Any) -> Any:
-    """Turn a numpy scalar into the Python value a reader expects to see."""
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,18 @@ if TYPE_CHECKING:
     pass
 from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    pass
+from typing import TYPE_CHECKING
 
-from leastways._messages import plain
+if TYPE_CHECKING:
+    pass
+from numbers import Real
+from typing import TYPE_CHECKING, TypeGuard
+
+if TYPE_CHECKING:
+    pass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     pass
@@ -69,15 +77,3 @@ def is_number(value: object) -> bool:
         return is_real(value) and bool(np.isfinite(float(value)))
     except OverflowError:
         return False
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a single value is None, NaN or one of pandas' own words for it."""
-    return value_or_none(value) is None
-
-
-def value_or_none(value: Any) -> Any:
-    """Return a cell of a table as a plain Python value, None where it is missing."""
-    value = plain(value)
-    missing = value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
-    return None if missing else value

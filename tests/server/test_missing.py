@@ -9,7 +9,7 @@ import pytest
 import skops.io
 import yaml
 
-from leastways._validation import value_or_none
+from leastways._values import value_or_none
 from leastways.schema import Schema
 from leastways.server import Service, read_config
 from leastways.server.solving import replay

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.plans import plan_to_json
 from leastways.recourse import Recourse
 from leastways.schema import Schema

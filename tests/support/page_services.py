@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from numpy.typing import NDArray
 
 import leastways as lw
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.server import Applicant, Issued, Limits, Service, ServiceConfig
 from leastways.server.app import create_app
 from leastways.server.pages.site import DEMO_TEXTS

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
+from leastways._values import plain
 from leastways.errors import DataError, SettingError
 from leastways.schema import Schema
 

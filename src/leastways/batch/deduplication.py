@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leastways._fingerprint import value_fingerprint
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.batch.manifest import RunFolder
 from leastways.batch.parts import PERSON, POSITION, ROW, ChunkResult, Part, options_of, preferences_by_row
 from leastways.batch.sources import Block, Source, arrow

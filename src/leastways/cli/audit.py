@@ -159,7 +159,8 @@ def _references(texts: Sequence[str]) -> dict[str, str]:
 
 def _groups(path: Path, index: str | None, plans: RecoursePlans) -> pd.DataFrame:
     """Read attributes that are not in the plans; people are found by the text of their label."""
-    from leastways._messages import listed, plain
+    from leastways._messages import listed
+    from leastways._values import plain
     from leastways.errors import DataError
     from leastways.io import read_table
 

@@ -123,7 +123,7 @@ class DemoRun:
         """Three people to show, from nearly accepted to clearly rejected."""
         import numpy as np
 
-        from leastways._messages import plain
+        from leastways._values import plain
 
         with_options = self.plans.summary[self.plans.summary["n_options"] > 0]
         labels = with_options.sort_values("probability", kind="stable").index

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leastways._fingerprint import text_fingerprint
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.cli.console import notes, print_json, say, screen
 from leastways.cli.demo import COSTS, train_model
 from leastways.datasets import load_credit

@@ -54,7 +54,8 @@ def explain(
 
 def _plan_of(plans: RecoursePlans, person: str) -> RecoursePlan:
     """Return the plan of the person whose label has this text: on a command line 7 and "7" are the same."""
-    from leastways._messages import listed, nearest, plain
+    from leastways._messages import listed, nearest
+    from leastways._values import plain
     from leastways.errors import DataError
 
     labels = [plain(label) for label in plans.summary.index]

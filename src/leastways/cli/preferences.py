@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from leastways._messages import nearest, plain
+from leastways._messages import nearest
+from leastways._values import plain
 from leastways.costs import Preferences
 from leastways.errors import DataError, PreferenceError
 from leastways.io import category_of, number_of, read_json

@@ -354,7 +354,7 @@ def _show(plans: RecoursePlans, files: Sequence[OutputFile], as_json: bool) -> N
     """Show a summary, and exit with a code that says whether every row could be used."""
     from rich.text import Text
 
-    from leastways._messages import plain
+    from leastways._values import plain
     from leastways.report import Totals, summary_table
 
     totals = Totals.of(plans)

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
 from leastways._validation import is_real
+from leastways._values import plain
 from leastways.errors import PreferenceError, SchemaError
 from leastways.schema import Feature, Schema, check_condition, condition_mask, grid_levels
 

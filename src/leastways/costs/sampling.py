@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import plain
 from leastways._random import Keys, stream
 from leastways._validation import is_real
+from leastways._values import plain
 from leastways.costs.belief import Belief
 from leastways.costs.distribution import CostDistribution
 from leastways.costs.kernels import Cache, Draws, Objective, Tables, charged_many, draw_profiles, list_editors

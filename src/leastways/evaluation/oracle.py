@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
 from leastways._progress import reporter
-from leastways._validation import check_count, check_number, value_or_none
+from leastways._validation import check_count, check_number
+from leastways._values import plain, value_or_none
 from leastways.costs import StatedCost, stated_costs
 from leastways.errors import DataError, SettingError
 from leastways.evaluation.simulate import SimulatedPeople

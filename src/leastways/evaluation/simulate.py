@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import listed, plain
+from leastways._messages import listed
 from leastways._random import keys_of_labels, stream
-from leastways._validation import check_seed, value_or_none
+from leastways._validation import check_seed
+from leastways._values import plain, value_or_none
 from leastways.costs import CostDistribution, CostModel, CostSamples, Preferences, preferences_by_row
 from leastways.errors import DataError, SettingError
 from leastways.plans import RecoursePlans

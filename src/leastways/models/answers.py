@@ -15,7 +15,8 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_float_dtype
 from scipy.special import expit, softmax
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
+from leastways._values import plain
 from leastways.errors import ModelError, SettingError
 from leastways.models.base import FloatArray, Model, describe
 

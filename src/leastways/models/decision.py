@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.errors import SettingError
 from leastways.models.answers import same_label
 from leastways.models.base import Combined, Model, lend

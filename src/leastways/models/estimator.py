@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.errors import ModelError, SettingError
 from leastways.models.answers import (
     BELOW_HALF,

@@ -14,7 +14,8 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from leastways._extras import require
-from leastways._messages import listed, plain
+from leastways._messages import listed
+from leastways._values import plain
 from leastways.errors import ModelError, SettingError
 from leastways.models.answers import (
     BELOW_HALF,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.errors import MissingExtraError, ModelError, SettingError
 from leastways.models.answers import as_probabilities, error_text, unusable
 from leastways.models.base import FloatArray, Model, lend

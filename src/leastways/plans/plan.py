@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from leastways._templates import render
-from leastways._validation import value_or_none
+from leastways._values import value_or_none
 from leastways.plans.wording import Change, Status, closing, differs, headline, miss_headline, plan_text
 from leastways.schema import Feature, Schema
 

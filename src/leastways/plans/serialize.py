@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.errors import DataError
 from leastways.io import canonical_json, json_of
 from leastways.plans.plan import Certificate, NearestMiss, RecourseOption, RecoursePlan

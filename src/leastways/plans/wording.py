@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from leastways._messages import plain
-from leastways._validation import is_missing
+from leastways._values import is_missing, plain
 from leastways.schema import EXACT, Feature, Schema
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ class Change:
 
 def differs(feature: Feature, before: Any, after: Any) -> bool:
     """Return whether two values of a feature differ; the same number in a shorter float does not."""
+    if before is after or (type(before) is type(after) and bool(before == after)):
+        return False
     if is_missing(before) or is_missing(after):
         return is_missing(before) != is_missing(after)
     if before == after or not feature.numeric:

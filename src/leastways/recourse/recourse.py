@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from leastways._fingerprint import setting_text
-from leastways._messages import listed, plain
+from leastways._messages import listed
 from leastways._progress import Clock, reporter
 from leastways._random import Keys, keys_of_rows
 from leastways._validation import check_count
+from leastways._values import plain
 from leastways.costs import Belief, CostDistribution, CostModel, Preferences, check_belief
 from leastways.errors import DataError, SettingError
 from leastways.models import QueryCounter, as_model, check_labels_seen
@@ -185,10 +186,10 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
             What `belief` returned for these people, perhaps reweighted, in place of `preferences`: options are chosen
             under its samples and weights.
         """
-        self.check()
-        settings, searcher = self._settings(), self._searcher()
+        settings = self._checked()
+        searcher = self._searcher(settings)
         self._check_warm_start(warm_start)
-        applicants, keys, own = self._applicants(people, preferences, belief)
+        applicants, keys, own = _applicants(settings, people, preferences, belief)
         meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
         evaluator = Evaluator.start(self.schema, meter, getattr(self, "_fast_path", None))
         outcome = Outcome.empty(len(applicants.encoded), settings.n_options, len(self.schema.features))
@@ -198,7 +199,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         )
         total = len(applicants.encoded)
         with reporter(progress, "finding options") as report:
-            size = self.people_together()
+            size = settings.people_together(self.cost_model_)
             room = self.cost_model_.room_for_cells(min(size, total), settings.n_costs)
             clock = Clock.start(self.time_limit)
             for first in range(0, total, size):
@@ -211,7 +212,8 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         if meter.gradient_rows:
             counts["model_gradient_rows"] = meter.gradient_rows
         self._fast_path = evaluator.fast_path
-        return assemble(self.schema, applicants, outcome, self.recorded_settings() | counts | evaluator.settings())
+        recorded = self._recorded(settings) | counts | evaluator.settings()
+        return assemble(self.schema, applicants, outcome, recorded)
 
     def belief(
         self, people: pd.DataFrame, preferences: Preferences | Mapping[Any, Preferences] | None = None
@@ -232,15 +234,15 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         -------
         Belief
         """
-        self.check()
-        applicants, keys, _ = self._applicants(people, preferences, None)
+        settings = self._checked()
+        applicants, keys, _ = _applicants(settings, people, preferences, None)
         if applicants.reasons:
             place, reason = next(iter(applicants.reasons.items()))
             raise DataError(f"row {plain(applicants.frame.index[place])!r} cannot be used: {reason}")
         if not applicants.frame.index.is_unique:
             label = applicants.frame.index[applicants.frame.index.duplicated()][0]
             raise DataError(f"the label {plain(label)!r} occurs more than once; a belief needs one label per person.")
-        return self.cost_model_.draw(applicants.encoded, keys, self._settings().n_costs, applicants.preferences)
+        return self.cost_model_.draw(applicants.encoded, keys, settings.n_costs, applicants.preferences)
 
     def certify(
         self,
@@ -272,18 +274,21 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         belief
             The belief that `recommend` was given, if any.
         """
-        self.check()
+        settings = self._checked()
         if not isinstance(plans, RecoursePlans):
             raise SettingError(f"plans must be what recommend returned, not {type(plans).__name__}.")
-        check_same_settings(plans, self.schema, self.recorded_settings())
-        applicants, keys, own = self._applicants(plans.people, preferences, belief)
+        check_same_settings(plans, self.schema, self._recorded(settings))
+        applicants, keys, own = _applicants(settings, plans.people, preferences, belief)
         meter = QueryCounter(as_model(self.model, self.target, threshold=self.threshold))
-        prover = Prover(self._settings(), self.cost_model_, applicants, keys, meter, own)
+        prover = Prover(settings, self.cost_model_, applicants, keys, meter, own)
         return prover.certify(plans, people, max_queries, progress)
 
     def recorded_settings(self) -> dict[str, Any]:
         """Return the settings as plans record them."""
-        return self._settings().recorded(0 if self.distilled_ is None else self.distilled_.queries)
+        return self._recorded(self._settings())
+
+    def _recorded(self, settings: Settings) -> dict[str, Any]:
+        return settings.recorded(0 if self.distilled_ is None else self.distilled_.queries)
 
     def people_together(self) -> int:
         """Return how many people `recommend` searches for together: as many as their tables leave memory for."""
@@ -294,35 +299,23 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         own = self.get_params(deep=False)
         return Settings(**{name: value for name, value in own.items() if name != "model"})
 
-    def _applicants(
-        self,
-        people: pd.DataFrame,
-        preferences: Preferences | Mapping[Any, Preferences] | None,
-        belief: Belief | None,
-    ) -> tuple[Applicants, Keys, Belief | None]:
-        """Check people, with their preferences or a belief; return them, their streams, and the belief about them."""
-        if check_belief(belief, preferences) is not None:
-            assert belief is not None
-            pairs = zip(belief.index, belief.preferences, strict=True)
-            stated = {label: own for label, own in pairs if own is not None and label in people.index}
-            preferences = stated or None
-        applicants = Applicants.check(self.schema, people, preferences)
-        settings = self._settings()
-        keys = keys_of_rows(applicants.encoded.content(), settings.seed)
-        return applicants, keys, None if belief is None else belief_about(belief, applicants, keys, settings)
-
     def check(self) -> None:
         """Raise unless `fit` was called, and with the settings of now."""
+        self._checked()
+
+    def _checked(self) -> Settings:
+        """Return the settings as they are now; raise unless `fit` was called with the same."""
         check_is_fitted(self, "cost_model_")
-        self._settings()
+        settings = self._settings()
         if self.cost_model_.schema != self.schema:
             raise SettingError("the schema was changed after fit; call fit again.")
         if self.cost_model_.distribution != CostDistribution.of(self.costs):
             raise SettingError("costs was changed after fit; call fit again.")
+        return settings
 
-    def _searcher(self) -> Searcher:
+    def _searcher(self, settings: Settings) -> Searcher:
         """Return the method ready to start: as it was prepared by `fit`, if it has to be."""
-        method = as_searcher(self.method)
+        method = settings.searcher
         if isinstance(method, Guided) and self.distilled_ is not None:
             now = {name: getattr(self, name) for name in ("model", "target", "threshold", "random_state")}
             self._prepared.check(now, "the surrogate of fit(X, distill=...)")
@@ -348,3 +341,20 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
                 number = before[name].numeric
                 what = "a number, and is a category now" if number else "a category, and is a number now"
                 raise SettingError(f"warm_start: in those plans {name!r} was {what}.")
+
+
+def _applicants(
+    settings: Settings,
+    people: pd.DataFrame,
+    preferences: Preferences | Mapping[Any, Preferences] | None,
+    belief: Belief | None,
+) -> tuple[Applicants, Keys, Belief | None]:
+    """Check people, with their preferences or a belief; return them, their streams, and the belief about them."""
+    if check_belief(belief, preferences) is not None:
+        assert belief is not None
+        pairs = zip(belief.index, belief.preferences, strict=True)
+        stated = {label: own for label, own in pairs if own is not None and label in people.index}
+        preferences = stated or None
+    applicants = Applicants.check(settings.schema, people, preferences)
+    keys = keys_of_rows(applicants.encoded.content(), settings.seed)
+    return applicants, keys, None if belief is None else belief_about(belief, applicants, keys, settings)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from leastways._fingerprint import setting_text
-from leastways._messages import listed, plain
+from leastways._messages import listed
 from leastways._validation import check_choice, check_count, check_number, check_seed, check_threshold
+from leastways._values import plain
 from leastways.costs import CostDistribution, CostModel
 from leastways.errors import SchemaError, SettingError
 from leastways.plans import FIGURES, SUMMARY

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastways import __version__
-from leastways._messages import plain
+from leastways._values import plain
 from leastways._templates import render
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import (

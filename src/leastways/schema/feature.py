@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
 from leastways._validation import is_number
+from leastways._values import plain
 from leastways.errors import SchemaError
 
 Kind = Literal["integer", "real", "ordinal", "category"]
@@ -176,12 +177,12 @@ class Feature:
         except (TypeError, ValueError, OverflowError):
             return False
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         """Whether values are numbers (else categories, ordered or not)."""
         return self.kind in ("integer", "real")
 
-    @property
+    @cached_property
     def ordered(self) -> bool:
         """Whether values have an order, so that up and down mean something."""
         return self.kind != "category"

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways._messages import listed, plain
+from leastways._messages import listed
+from leastways._values import plain
 from leastways.errors import SchemaError
 from leastways.schema.feature import EXACT, MAX_INTEGERS, Feature
 

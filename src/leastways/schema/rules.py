@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
 from leastways._validation import is_number, is_real
+from leastways._values import plain
 from leastways.errors import SchemaError
 from leastways.schema.feature import Feature
 

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leastways._messages import listed, nearest, plain
+from leastways._messages import listed, nearest
 from leastways._validation import is_real
+from leastways._values import plain
 from leastways.errors import DataError
 from leastways.io import may_hold_none, read_table
 from leastways.schema.encoding import category_codes

@@ -69,7 +69,7 @@ class Problem:
     @property
     def n_people(self) -> int:
         """People in this chunk."""
-        return self.samples.n_people
+        return len(self.present)
 
     def within(self, seconds: float | None) -> Problem:
         """Return the same problem, to be worked on from now on for so long; None for as long as it takes."""

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
 from leastways import __version__
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.costs import preferences_to_json
 from leastways.plans import plan_as_dict
 from leastways.schema import Feature, Schema

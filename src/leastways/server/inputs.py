@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from leastways._messages import listed, nearest
-from leastways._validation import is_missing
+from leastways._values import is_missing
 from leastways.errors import FieldError, InputRefused
 from leastways.io import is_finite_number, json_type
 from leastways.schema import Feature, Schema, problems_of

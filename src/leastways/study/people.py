@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastways._messages import listed, plain
+from leastways._messages import listed
 from leastways._random import keys_of_labels, stream
+from leastways._values import plain
 from leastways.costs import Preferences
 from leastways.errors import DataError, PreferenceError
 from leastways.evaluation import SimulatedPeople

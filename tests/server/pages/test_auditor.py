@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from starlette.datastructures import QueryParams
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.audit import Audit
 from leastways.server import Applicant, Service
 from leastways.server.pages.auditor import Question, RecentAudits, as_csv, columns_of, groups_of

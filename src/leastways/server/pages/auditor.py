@@ -19,7 +19,7 @@ from markupsafe import Markup
 from sqlalchemy import func, select
 from starlette.datastructures import QueryParams
 
-from leastways._messages import plain
+from leastways._values import plain
 from leastways.audit import NOT_STATED, group_text, value_groups
 from leastways.errors import LeastwaysError, NotFound
 from leastways.report import audit_body, audit_html, audit_style

@@ -21,8 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastways._messages import plain
-from leastways._validation import is_missing
+from leastways._values import is_missing, plain
 from leastways.costs import Preferences
 from leastways.plans import differs
 from leastways.schema import Feature, Schema, range_of, values_of

@@ -11,8 +11,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from leastways._messages import listed, nearest, plain
-from leastways._validation import is_missing
+from leastways._messages import listed, nearest
+from leastways._values import is_missing, plain
 from leastways.errors import SettingError
 from leastways.io import yaml_of
 from leastways.plans import differs, value_text
