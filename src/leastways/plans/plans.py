@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from leastways._messages import listed, nearest
-from leastways._values import plain
 from leastways._templates import render
-from leastways._values import value_or_none
+from leastways._values import plain, value_or_none
 from leastways.errors import DataError
 from leastways.plans.plan import CERTIFICATE, Certificate, NearestMiss, RecourseOption, RecoursePlan, no_certificates
 from leastways.plans.serialize import document_from_json, document_to_json, frame_from_json, frame_to_json

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from leastways import __version__
-from leastways._values import plain
 from leastways._templates import render
+from leastways._values import plain
 from leastways.evaluation import SimulatedPeople
 from leastways.plans import (
     STATUSES,
