@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 
-.PHONY: help demo test twin lint types bare bare-install bare-kernels bare-check lowest benchmark reproduce clean
+.PHONY: help demo test quick twin lint types bare bare-install bare-kernels bare-check lowest benchmark reproduce clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -13,6 +13,12 @@ demo: $(VENV)/.installed-demo  ## make .venv, install, run `leastways demo`
 
 test: $(VENV)/.installed-test  ## make .venv with the test extras, run the whole test suite
 	$(BIN)/python -m pytest -n auto --durations=25
+
+# No processes, clusters, browsers, documentation pages or published baselines.
+QUICK_TESTS = $(addprefix tests/,audit costs datasets evaluation feasibility golden io models plans recourse schema search testing) \
+  $(wildcard tests/test_*.py)
+quick: $(VENV)/.installed-test  ## the fast tests: to run after each change
+	$(BIN)/python -m pytest -n auto -m "not slow and not real_data" $(QUICK_TESTS)
 
 twin: $(VENV)/.installed-test  ## kernels interpreted == compiled == the stored cases of tests/golden
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m tests.golden check
