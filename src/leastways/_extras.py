@@ -9,7 +9,7 @@ from leastways.errors import MissingExtraError
 
 
 def require(module: str, extra: str, purpose: str) -> Any:
-    """Import `module`, or say which extra of leastways brings it."""
+    """Import `module`; if it is missing, raise an error that names the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:

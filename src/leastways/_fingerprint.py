@@ -1,4 +1,4 @@
-"""Fingerprints and texts of values, the same in every process: nothing of addresses, nor of the order of sets."""
+"""Fingerprints and texts of values, the same in every process: independent of addresses and of set order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS = 12  # of a fingerprint that stands for settings which cannot be shown
 
 
 def value_fingerprint(value: Any) -> str:
-    """Return the sha256 of a value made of arrays, tables, records, plain values and objects that hold such."""
+    """Return the sha256 of a value made of arrays, tables, records, plain values and objects of these."""
     return _fingerprint_of(value, ())
 
 
@@ -64,7 +64,7 @@ def _fingerprint_of(value: Any, within: tuple[int, ...]) -> str:
 
 
 def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
-    """Yield what makes up a value; `within` says what it is a part of, as an object may hold itself."""
+    """Yield the parts of a value; `within` holds the enclosing objects, to detect cycles."""
     yield f"<{type(value).__name__}>".encode()
     if id(value) in within:
         return
@@ -103,7 +103,7 @@ def _pieces(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _pieces_of_table(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
-    """Yield what makes up a table of pandas; a large one may be read often."""
+    """Yield the parts of a pandas table."""
     if isinstance(value, pd.DataFrame):
         yield from _pieces([value.columns.tolist(), [str(dtype) for dtype in value.dtypes]], within)
     try:
@@ -113,7 +113,7 @@ def _pieces_of_table(value: Any, within: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _is_mute(value: Any) -> bool:
-    """Whether an object does not say what it is: all that is shown of it is where it lies in memory."""
+    """Whether an object's repr shows only its memory address."""
     own: object = type(value).__repr__
     return own is object.__repr__
 
@@ -125,7 +125,7 @@ def _held(value: Any) -> dict[str, Any]:
 
 
 def _reduced(value: Any) -> Any:
-    """Return what pickle would make an object from that shows no attributes: a partial function, a bound method."""
+    """Return pickle's reduction of an object without attributes: a partial function, a bound method."""
     try:
         return value.__reduce_ex__(2)
     except TypeError:  # then its class is all that is known of it

@@ -18,7 +18,7 @@ Report = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Reporter:
-    """Passes the share of the work that is done to what shows it."""
+    """Passes the share of work done to a progress callback."""
 
     show: Report
 
@@ -29,7 +29,7 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Clock:
-    """Divides a limited time among the people who remain."""
+    """Divides the remaining time among the remaining people."""
 
     until: float | None
 

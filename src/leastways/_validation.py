@@ -54,7 +54,7 @@ def check_count(name: str, value: object, least: int = 1) -> None:
 
 
 def check_threshold(threshold: object) -> None:
-    """Refuse a threshold that is no probability, or 0, from which on everything would be a yes."""
+    """Refuse a threshold that is no probability, or 0, at which every state would be accepted."""
     if not is_real(threshold) or not 0.0 < float(threshold) <= 1.0:
         raise SettingError(f"threshold must be a number above 0 and at most 1, not {threshold!r}.")
 

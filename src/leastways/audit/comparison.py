@@ -114,7 +114,7 @@ def group_measures(figures: Figures, grouping: Grouping, chance: Resampling) -> 
 
 
 def group_table(plans: RecoursePlans, grouping: Grouping, members: list[dict[str, GroupMeasure]]) -> pd.DataFrame:
-    """Return a row per group: how many people, what came of them, and every measure with its interval."""
+    """Return a row per group: numbers of people by status, and every measure with its interval."""
     status = plans.summary["status"].to_numpy(dtype=object)
     G = len(grouping.parts)
     count = {name: np.bincount(grouping.codes[status == name], minlength=G) for name in STATUSES}
@@ -172,7 +172,7 @@ def _p_value(mine: Tally, other: Tally, chance: Resampling, *words: str) -> floa
 
 
 def with_verdicts(ratios: pd.DataFrame, min_group: int) -> pd.DataFrame:
-    """Correct the p-values, all groups of all groupings together for each measure, and say what they mean."""
+    """Add p-values, corrected over all groups of all groupings for each measure, and verdicts."""
     table = ratios.copy()
     table["p_adjusted"] = np.nan
     for name in MEASURES:
@@ -186,7 +186,7 @@ def with_verdicts(ratios: pd.DataFrame, min_group: int) -> pd.DataFrame:
 
 
 def _verdict(row: Mapping[Any, Any], few: bool) -> str:
-    """Return the verdict on a ratio: a difference, a small one, no large one, or cannot say."""
+    """Return the verdict on a ratio: a difference, a small one, no large one, or inconclusive."""
     if np.isnan(row["value"]) or np.isnan(row["reference_value"]):
         return UNDEFINED
     if few:
@@ -226,7 +226,7 @@ def oracle_table(figures: Figures, grouping: Grouping, reference: int, k: float,
 
 
 def _drawn(pairs: Floats, chance: Resampling, *words: str) -> tuple[_Draws, _Draws]:
-    """Return what the oracle reaches and what the search loses of it, each with draws from the same resamples."""
+    """Return the oracle's figure and the search's loss against it, each with its values in the same resamples."""
     unknown = np.full(chance.bootstraps, np.nan)
     if not len(pairs):
         return (float("nan"), unknown), (float("nan"), unknown)

@@ -207,7 +207,7 @@ def _digits(edge: float) -> str:
 
 
 def _power(edge: float, places: int) -> str:
-    """Return a number in scientific notation with at most so many places."""
+    """Return a number in scientific notation with at most that many decimals."""
     number, e, power = f"{edge:.{places}e}".partition("e")
     return number.rstrip("0").rstrip(".") + e + power
 

@@ -74,7 +74,7 @@ class Figures:
     ]  # [R] by measure: under how many of the T cost functions the oracle's answer is missing
 
     def shares(self, k: float) -> dict[str, tuple[Floats, Floats]]:
-        """Return of coverage and FS@k: what the oracle reaches, and what the search loses of it, [R] each."""
+        """Return the oracle's coverage and FS@k, and the search's loss against it, [R] each."""
         assert self.costs is not None
         assert self.best is not None
         best = {"coverage": np.isfinite(self.best), "satisfied": self.best < k}

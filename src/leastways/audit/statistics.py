@@ -152,7 +152,7 @@ def _nearly_normal(tally: Tally, n: int) -> bool:
 
 
 def _normal_sums(tally: Tally, n: int, left: float, total: int, random: np.random.Generator) -> Floats:
-    """Draw sums over `n` people; `left` is what drawing without replacement leaves of their variance."""
+    """Draw normal sums over `n` people; `left` is the variance factor of drawing without replacement."""
     mean = tally.sums / tally.n
     apart = (tally.rows - mean) * np.sqrt(tally.counts / tally.n)[:, None]
     drawn = random.multivariate_normal(n * mean, n * left * (apart.T @ apart), total, method="eigh")

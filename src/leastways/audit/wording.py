@@ -21,7 +21,7 @@ SHARES = ("coverage", "satisfied")
 
 
 def measure_name(audit: Audit, metric: str) -> str:
-    """Return what a measure is called in a sentence or a heading."""
+    """Return the name of a measure in a sentence or a heading."""
     names = {"satisfied": f"FS@{audit.settings['k']:g}", "options": "options offered", "queries": "queries"}
     return names.get(metric, metric)
 
@@ -56,7 +56,7 @@ def p_text(p: float) -> str:
 
 
 def basis(audit: Audit) -> str:
-    """Say under which costs the options are measured."""
+    """Describe the costs under which the options are measured."""
     if n := audit.settings["truths"]:
         functions = "one hidden cost function" if n == 1 else f"{n} hidden cost functions"
         return f"Measured by {functions} per person, which no search saw."
@@ -64,7 +64,7 @@ def basis(audit: Audit) -> str:
 
 
 def lead(audit: Audit) -> str:
-    """Say who was audited."""
+    """Describe the people audited."""
     row = audit.overall.iloc[0]
     text = f"{int(row['refused']):,} refused people, by {', '.join(audit.groupings)}."
     apart = [
@@ -87,7 +87,7 @@ def everybody(audit: Audit) -> str:
 
 
 def findings(audit: Audit) -> list[str]:
-    """Return a sentence for each difference that chance would hardly explain, or one that says there is none."""
+    """Return a sentence for each significant difference, or one stating that there is none."""
     outcomes = audit.ratios[audit.ratios.index.get_level_values("metric") != "queries"]
     large = outcomes[outcomes["note"].isin([LOWER, HIGHER])]
     small = outcomes[outcomes["note"].str.startswith(SLIGHTLY)]

@@ -228,7 +228,7 @@ class ActionableRun:
         return self.found.copy()
 
     def account(self) -> Account:
-        """Return why people have too few options, and whose search did not end in time."""
+        """Return the reasons for too few options, and the people whose search did not end in time."""
         unfinished = ~self.done & (self.left > 0)
         fewer = np.flatnonzero(~unfinished & ~self.cut_short & (self.found.n < self.problem.n_options))
         reasons = {p: reason for p in map(int, fewer) if (reason := self._reason(p))}
@@ -287,7 +287,7 @@ class ActionableRun:
         return states
 
     def _next(self, p: int, program: Program) -> Codes | None:
-        """Return the program's next state; None if there is none, or no time."""
+        """Return the program's next state; None if there is none, or the time is up."""
         seconds, deadline = self.settings.solver_seconds, self.problem.deadline
         rest = np.inf if deadline is None else deadline - monotonic()
         found = program.next(min(seconds, rest), self.settings.enumeration == "disjoint") if rest > 0.0 else None
@@ -321,7 +321,7 @@ class ActionableRun:
 
 
 def _bounded(parts: Floats, own: Floats, space: Space, needed: float) -> Floats:
-    """Return what people's present values add to the score, [P, F], raised where it is extremely low.
+    """Return the contributions of present values to the score, [P, F], clipped from below.
 
     No other change can make up for a number far beyond the ends of a grid, and how far it is does not matter. But in a
     program with such a number, rounding would lose what the other features add to the score `needed`.

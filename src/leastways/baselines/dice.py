@@ -207,7 +207,7 @@ class QueryRun:
         weakref.finalize(self, _stop_all, self._routines)  # a search that is dropped half-way leaves no thread
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Return the states that the runs wait for, after starting further runs in place of those that ended."""
+        """Return the pending states of all runs, after replacing ended runs by new ones."""
         self._left = left
         for p, one in enumerate(self._people):
             if not left[p] and not one.routine.ended:
@@ -247,7 +247,7 @@ class QueryRun:
         return out
 
     def account(self) -> Account:
-        """Return whose search was cut short, and why people have no option; end all runs once the time is up."""
+        """Return the people whose search was cut short, and the reasons; end all runs at the time limit."""
         P = self.problem.n_people
         cut, reasons = np.zeros(P, np.bool_), {}
         late = self.problem.out_of_time()
@@ -321,7 +321,7 @@ class GradientRun:
         return self._chosen.copy()
 
     def account(self) -> Account:
-        """Return the rows that descents took, and whose descent did not begin or end in time."""
+        """Return the rows that descents used, and the people whose descent did not begin or end in time."""
         cut = self._cut_short.copy()
         cut[self._next :] |= self.problem.out_of_time()
         return Account(self._rows.copy(), dict(self._reasons), cut)

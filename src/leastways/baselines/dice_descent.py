@@ -214,7 +214,7 @@ class _BoundedAdam(torch.optim.Adam):
 
 
 class _TransformerOnly:
-    """What dice-ml takes for a torch model: it transforms rows; `Descent` evaluates them."""
+    """A stand-in for dice-ml's torch model: it only transforms rows; `Descent` evaluates them."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

@@ -89,7 +89,7 @@ class Layout:
         return {name: 0 if whole else decimals or 1 for name, whole, decimals in pairs}  # 0 is for whole numbers
 
     def frame(self, values: NDArray[np.float64]) -> pd.DataFrame:
-        """Return a table for dice-ml of rows [R, F] in its order: numbers as they are, categories by their code."""
+        """Return a table for dice-ml of rows [R, F] in its order: numbers as values, categories as codes."""
         columns: dict[str, Any] = {}
         for k, name in enumerate(self.numbers):
             columns[name] = values[:, k].round().astype(np.int64) if self.whole[k] else values[:, k]
@@ -120,7 +120,7 @@ class Layout:
 
 
 class Person:
-    """One person's grid for dice-ml: the permitted values, and the states that its rows stand for.
+    """One person's grid for dice-ml: the permitted values, and the conversion of its rows to states.
 
     dice-ml knows no missing values. As they never change, it gets the first value of the grid instead.
     """
@@ -145,7 +145,7 @@ class Person:
 
     @cached_property
     def now(self) -> NDArray[np.float64]:
-        """The person as they are, [F] in dice-ml's order."""
+        """The person's present state, [F] in dice-ml's order."""
         own = [codes == self.start[f] for codes, f in zip(self.codes, self.layout.order, strict=True)]
         return np.array([levels[mine][0] for levels, mine in zip(self.levels, own, strict=True)])
 
@@ -161,7 +161,7 @@ class Person:
         return out
 
     def states(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the states [R, F] that rows of dice-ml's stand for: numbers at the nearest permitted grid value."""
+        """Convert dice-ml's rows to states [R, F]: numbers to the nearest permitted grid value."""
         out = np.empty(values.shape, np.int32)
         for k, (codes, levels) in enumerate(zip(self.codes, self.levels, strict=True)):
             x = values[:, k]
@@ -181,7 +181,7 @@ class Person:
         return out
 
     def permits(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say which states [R, F] are permitted to the person, [R]."""
+        """Return which states [R, F] are permitted to the person, [R]."""
         within, out = np.empty(len(states), np.bool_), np.empty(len(states), np.bool_)
         permitted_states(self._space, self._p, states, within, out)
         return out

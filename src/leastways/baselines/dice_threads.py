@@ -52,7 +52,7 @@ class OwnStreams:
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Put these states in place for a block, continuing the last block's; restore the caller's afterwards."""
+        """Use these random states within a block, continuing the last block's; restore the caller's afterwards."""
         with _ONE_AT_A_TIME:
             ours = _states()
             _set_states(self._states)
@@ -261,7 +261,7 @@ class PersonRun:
         return np.empty((0, len(person.start)), np.int32)
 
     def _probability(self, table: pd.DataFrame, ask: Callable[[States], None]) -> NDArray[np.float64]:
-        """Return what dice-ml gets for a table, after the evaluation of unknown states; in its thread."""
+        """Return the probabilities of a table for dice-ml, after evaluating unknown states; runs in its thread."""
         if self._problem.out_of_time():
             self.out_of_time = True
             raise StoppedError

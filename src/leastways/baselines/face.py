@@ -178,7 +178,7 @@ class FaceRun:
         return self.found.copy()
 
     def account(self) -> Account:
-        """Return why people have too few options, and whose search did not begin in time."""
+        """Return the reasons for too few options, and the people whose search did not begin in time."""
         P = self.problem.n_people
         pending = (np.arange(P) >= self.now.stop) & self.problem.out_of_time()
         return Account(np.zeros(P, np.int64), dict(self.reasons), pending)

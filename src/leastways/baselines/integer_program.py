@@ -87,7 +87,7 @@ class Program:
 
     @classmethod
     def build(cls, person: Person, cost: Floats, gain: Floats, need: float) -> Program:
-        """Build the program: `cost` and `gain` [V] of a move to each slot, `need` what the score lacks."""
+        """Build the program: `cost` and `gain` [V] of a move to each slot, `need` the gain required."""
         m = _useful(person, cost, gain)
         features, first, position = np.unique(m.feature, return_index=True, return_inverse=True)
         rate = m.cost[m.gain > 0.0] / m.gain[m.gain > 0.0]

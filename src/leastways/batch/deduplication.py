@@ -64,7 +64,7 @@ class DuplicateGroups:
         return np.fromiter((self._numbers[key] for key in keys), np.int64, len(part.frame))
 
     def new_in(self, part: Part, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which of a part's groups appear in no part before it."""
+        """Return which of a part's groups appear in no earlier part."""
         return self._first[groups] >= part.first
 
     def _preferences(self, block: Block) -> dict[int, Preferences]:
@@ -107,7 +107,7 @@ def _hashes_of_numbers(real: NDArray[np.float64], key: str) -> NDArray[np.uint64
 
 
 def _is_exact(value: Any) -> bool:
-    """Say whether a value is a number that a float holds exactly."""
+    """Return whether a value is a number that a float represents exactly."""
     return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < EXACT)
 
 

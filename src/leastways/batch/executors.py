@@ -47,7 +47,7 @@ class ChunkEndedError(Exception):
 
 
 class ChunkExecutor(Protocol):
-    """What the driver needs of any group of workers."""
+    """The interface that the driver needs of any group of workers."""
 
     name: str
 
@@ -64,7 +64,7 @@ class ChunkExecutor(Protocol):
         ...
 
     def result(self, future: Future[ChunkResult]) -> ChunkResult:
-        """Return the result of a chunk; raise `WorkerLostError`, or what the chunk raised."""
+        """Return the result of a chunk; raise `WorkerLostError`, or the chunk's exception."""
         ...
 
     def abandon(self, future: Future[ChunkResult]) -> None:
@@ -128,7 +128,7 @@ def _dumps() -> Callable[[Any], bytes]:
 
 
 def result_of(future: Future[ChunkResult]) -> ChunkResult:
-    """Return a result, or raise what the worker raised, as an error that cannot end the driver."""
+    """Return a result, or raise the worker's exception as an error that cannot end the driver."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -308,7 +308,7 @@ class ThreadExecutor:
 
 
 def _run_into(future: Future[ChunkResult], function: Callable[..., ChunkResult], *arguments: Any) -> None:
-    """Call a function and put its result, or what it raised, into a future."""
+    """Call a function and store its result or exception in a future."""
     try:
         future.set_result(function(*arguments))
     except BaseException as error:

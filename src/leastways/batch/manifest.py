@@ -53,7 +53,7 @@ class DonePart:
 
 
 def nothing_done(path: Path) -> bool:
-    """Say whether a run was interrupted before its first part was written, of people or of duplicate groups.
+    """Return whether a run was interrupted before its first part was written, of people or of duplicate groups.
 
     Parts count even without a journal: they may be whole, and must not be overwritten.
     """
@@ -131,7 +131,7 @@ def other_input(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def people_done(path: Path) -> tuple[int, int]:
-    """Return how many people of the run in a folder are done, and how many there are."""
+    """Return the number of people done in a run folder, and the total."""
     if not (path / MANIFEST).is_file():
         return 0, 0
     manifest = read_manifest(path)

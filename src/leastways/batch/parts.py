@@ -364,7 +364,7 @@ _SUMS = (
 
 
 def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
-    """Return the sums over a part's people, of whom `solved` were searched for, with so many `queries`."""
+    """Return the sums over a part's people; `solved` of them were searched for, with `queries` in total."""
     import pyarrow.compute as pc
 
     status = people["status"].to_numpy(zero_copy_only=False)
@@ -389,7 +389,7 @@ def sums_of(people: Any, solved: int, queries: int) -> dict[str, Any]:
 
 
 def are_sums(value: Any) -> bool:
-    """Say whether a value read from a file has the keys of `sums_of`."""
+    """Return whether a value read from a file has the keys of `sums_of`."""
     return isinstance(value, Mapping) and value.keys() >= {*_SUMS, "statuses"}
 
 

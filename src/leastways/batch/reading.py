@@ -136,7 +136,7 @@ def _parts(
 
 
 def _each_once(labels: list[Any]) -> dict[Any, None]:
-    """Return labels without repetition, in order; raise for what cannot be a label."""
+    """Return the distinct labels, in order; raise for values that cannot be labels."""
     try:
         return dict.fromkeys(labels)
     except TypeError:

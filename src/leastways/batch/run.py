@@ -206,7 +206,7 @@ class _RunSettings:
 
 @dataclass
 class _Run:
-    """A run under way: solves what its folder does not hold yet."""
+    """A run in progress: solves the parts that its folder lacks."""
 
     settings: _RunSettings
     source: Source
@@ -342,7 +342,7 @@ def _check_apart(people: Path, out: Path, source: Source, log: str | Path | None
 
 
 def _would_be_read(people: Path, path: Path) -> bool:
-    """Say whether a file or folder would be read as people when the run is resumed."""
+    """Return whether a file or folder would be read as people when the run is resumed."""
     if not people.is_dir() or not path.resolve().is_relative_to(people.resolve()):
         return False
     first = path.resolve().relative_to(people.resolve()).parts[:1]

@@ -219,7 +219,7 @@ def _common_label_type(readers: Sequence[Reader]) -> Any:
 
 
 def is_covered(first: int, end: int, skip: Sequence[tuple[int, int]]) -> bool:
-    """Say whether all rows from `first` to `end` can be skipped."""
+    """Return whether all rows from `first` to `end` can be skipped."""
     return any(a <= first and end <= b for a, b in skip)
 
 
@@ -297,7 +297,7 @@ class CsvFile:
 
 
 def _is_whole(text: str) -> bool:
-    """Say whether a label is written as a whole number: 7 is, 007 is not."""
+    """Return whether a label is written as a whole number: 7 is, 007 is not."""
     try:
         return not text or (str(int(text)) == text and -(2**63) <= int(text) < 2**63)
     except ValueError:
@@ -330,7 +330,7 @@ class ParquetFile:
 
     @classmethod
     def surveyed(cls, path: Path, schema: Schema, index: str | None, alone: bool) -> ParquetFile:
-        """Read a file's metadata; `alone` says that its labels need not fit those of other files."""
+        """Read a file's metadata; with `alone`, its labels need not match those of other files."""
         pa = arrow()
         try:
             with _opened(path) as file:
@@ -447,12 +447,12 @@ def _opened(path: Path) -> Any:
 
 
 def _is_made_up(name: str) -> bool:
-    """Say whether pandas made this name up for an index without one; such a column is no feature."""
+    """Return whether pandas generated this name for an unnamed index; such a column is no feature."""
     return name.startswith("__index_level_")
 
 
 def _noted(names: Any) -> dict[bytes, bytes] | None:
-    """Return what pandas noted of the columns' types, without the index, which is read apart."""
+    """Return pandas' metadata about column types, without the index, which is read separately."""
     noted = (names.metadata or {}).get(b"pandas")
     return None if noted is None else {b"pandas": json.dumps(json.loads(noted) | {"index_columns": []}).encode()}
 

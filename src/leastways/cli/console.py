@@ -39,7 +39,7 @@ def screen() -> Console:
 
 
 def say(text: str) -> None:
-    """Print a line among the results: as it is, without markup or line breaks."""
+    """Print a line among the results, without interpreting markup or breaking lines."""
     screen().print(Text(text), soft_wrap=True)
 
 
@@ -56,7 +56,7 @@ def _console(stderr: bool) -> Console:
 
 
 def this_program() -> str:
-    """Return what to type to run this program again: its name where the shell finds it so, else its path."""
+    """Return the command that runs this program: its name if the shell finds it, else its path."""
     called = sys.argv[0]
     if Path(called).stem == "leastways":
         return _typed(called, "leastways")

@@ -310,7 +310,7 @@ def _check_certify(out: Path, report: Path | None, certify: bool) -> None:
 
 
 def _warn_of_inferred(schema: Schema, file: Path) -> None:
-    """Warn where the schema was not edited: options may then ask for what no person can do."""
+    """Warn if the schema was not edited: options may then suggest impossible changes."""
     from rich.text import Text
 
     if all(feature.direction == "any" for feature in schema.features):

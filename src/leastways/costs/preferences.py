@@ -1,4 +1,4 @@
-"""What a person told us, checked against the schema and laid out as arrays. All of it is honoured exactly."""
+"""Preferences of people, checked against the schema and laid out as arrays. All are followed exactly."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def given_costs(feature: Feature, table: Any, own: float, levels: NDArray[np.flo
 
 
 def _cost_row(feature: Feature, table: Any, present: Any) -> dict[Any, float]:
-    """Return the stated cost of each future value for someone who is at this present value."""
+    """Return the stated cost of each future value for a person with this present value."""
     if not isinstance(table, pd.DataFrame):
         return dict(table)
     if feature.numeric:

@@ -67,7 +67,7 @@ def _fault(data: object, schema: Schema) -> str:
 
 
 def preferences_to_json(said: Preferences | None) -> dict[str, Any] | None:
-    """Write preferences, leaving out what was not said; costs as a table of present and future values are refused."""
+    """Write preferences, leaving out what is not stated; costs as a table of present and future values are refused."""
     if said is None:
         return None
     data: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def preferences_to_json(said: Preferences | None) -> dict[str, Any] | None:
 
 
 def _check_sizes(data: Mapping[str, Any], schema: Schema) -> None:
-    """Refuse what could not be meant before anything of the size of the request is looked at closely."""
+    """Refuse preferences with too many, repeated or non-text names before the detailed checks."""
     for part in ("editable", "scores", "ranges", "costs", "locked"):
         said = data.get(part)
         if isinstance(said, list | Mapping) and len(said) > len(schema.features):
@@ -116,7 +116,7 @@ def _refuse_huge(part: str, value: object) -> None:
 
 
 def _names(said: Any) -> Any:
-    """Return a list as Python keeps it, nothing as no names, and anything else as it is, to be refused."""
+    """Return names as a tuple, None as no names, and any other value unchanged, to be refused."""
     return () if said is None else tuple(said) if isinstance(said, list) else said
 
 

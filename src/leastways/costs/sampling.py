@@ -78,7 +78,7 @@ class CostSamples:
         return int(self.tables.draws.alpha.shape[1])
 
     def permits(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say which states (codes [R, F], each in the grid of its person [R]) are permitted, [R]."""
+        """Return which states (codes [R, F], each in the grid of its person [R]) are permitted, [R]."""
         fits = np.zeros(len(people), np.bool_)
         permitted_rows(self.space, people, codes, fits)
         return fits
@@ -225,7 +225,7 @@ StatedCost = Mapping[str, Any] | Callable[[str, Any, Any], float]
 def stated_costs(
     schema: Schema, people: Encoded, person: pd.DataFrame, cost: StatedCost
 ) -> tuple[NDArray[np.float64], Space]:
-    """Lay out what one person's moves cost, [1, V], infinite where they may not; and what they may be offered."""
+    """Lay out the costs of one person's moves, [1, V], infinite where not permitted; and the permitted slots."""
     changeable = np.array([[f.direction != "fixed" for f in schema.features]]) & ~people.missing
     space = space_of(schema, people, changeable)
     may = space.allowed[0].copy()

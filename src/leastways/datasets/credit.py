@@ -296,7 +296,7 @@ def _rounded(x: Floats, to: int) -> Floats:
 
 
 def _positions(frame: pd.DataFrame, column: str, names: tuple[str, ...]) -> Ints:
-    """Return each row's place in `names`; an unknown category is an error, not the last one."""
+    """Return each row's position in `names`; raise for an unknown category."""
     codes, found = pd.factorize(frame[column])
     places = pd.Index(names, dtype=object).get_indexer(pd.Index(found, dtype=object))
     if (codes < 0).any() or (places < 0).any():

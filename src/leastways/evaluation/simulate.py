@@ -71,7 +71,7 @@ class SimulatedPeople:
         return out
 
     def _merged(self, drawn: Preferences, given: Preferences) -> Preferences:
-        """Return a whole function: the given parts, and drawn ones in place of the rest.
+        """Complete partial preferences: draw every part that is not given.
 
         A feature with a cost table can be changed whether it was drawn or not.
         """
@@ -174,7 +174,7 @@ def simulate_people(
 
 
 def as_numbers(schema: Schema, frame: pd.DataFrame) -> NDArray[np.float64]:
-    """Return states as numbers, [rows, F]: numbers as they are, categories as their position (-1: unknown)."""
+    """Return states as numbers, [rows, F]: numbers as values, categories as positions (-1: unknown)."""
     columns = []
     for feature in schema.features:
         column = frame[feature.name]

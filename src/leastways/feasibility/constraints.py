@@ -1,4 +1,4 @@
-"""What rules demand of a state, as the searches keep it: one compile function for each rule type.
+"""Rules compiled into constraints for the searches: one compile function for each rule type.
 
 Every rule comes down to clauses (one of several conditions must hold), links (a move demands another) and a largest
 number of changed features. A user's own rule type is compiled by a function that is registered with `compiles`.
@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a rule demands of a state. A state is permitted if it meets all of it.
+    """The constraints of a rule. A state is permitted if it meets all of them.
 
     Parameters
     ----------

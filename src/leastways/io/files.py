@@ -1,4 +1,4 @@
-"""Write files whole or not at all, to places that are checked before the work begins."""
+"""Write files atomically, to paths that are checked before the work begins."""
 
 from __future__ import annotations
 

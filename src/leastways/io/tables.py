@@ -30,7 +30,7 @@ _TRUTH = ({"True", "False"}, {"true", "false"}, {"TRUE", "FALSE"})
 
 
 class ColumnType(Protocol):
-    """What reading a column needs to know of it; a schema's `Feature` is one."""
+    """The attributes of a column that reading needs; a schema's `Feature` has them."""
 
     @property
     def numeric(self) -> bool:
@@ -189,7 +189,7 @@ def _from_parquet(path: Path, index: str | None) -> pd.DataFrame:
 
 
 def typed_column(texts: Sequence[str], kind: ColumnType) -> pd.Series[Any]:
-    """Convert texts to a column of a type. What cannot be converted stays text, to be reported row by row."""
+    """Convert texts to a column of a type. Texts that cannot be converted are kept, to be reported row by row."""
     if kind.numeric:
         return _as_dtype(_numbers(texts), kind.dtype)
     meant = {text: category_of(text, kind) for text in set(texts)}

@@ -28,7 +28,7 @@ _FLOAT_KINDS = {"floating", "mixed-integer-float", "decimal"}
 
 
 def error_text(error: Exception) -> str:
-    """Describe what went wrong in a model: our own message where there is one, else what it raised."""
+    """Describe a model failure: our own message if there is one, else the exception."""
     if isinstance(error, ModelError):
         return str(error)
     return f"The model raised {type(error).__name__}: {str(error).rstrip('.')}."
@@ -65,13 +65,13 @@ def rounding(dtype: Any) -> float:
 
 
 def snap(values: FloatArray, tolerance: float) -> FloatArray:
-    """Clip what is within `tolerance` of [0, 1]; leave what is further outside, and NaN, to be reported."""
+    """Clip values within `tolerance` of [0, 1]; leave others outside, and NaN, to be reported."""
     near = (values >= -tolerance) & (values <= 1 + tolerance)
     return np.where(near, np.clip(values, 0.0, 1.0), values)
 
 
 def unusable(values: FloatArray) -> npt.NDArray[np.bool_]:
-    """Mark NaN and what lies outside [0, 1]."""
+    """Return a mask of NaN and of values outside [0, 1]."""
     return ~((values >= 0.0) & (values <= 1.0))
 
 
@@ -135,7 +135,7 @@ def _frame_column(answer: pd.DataFrame, target: object) -> object:
 
 
 def _index_column(values: npt.NDArray[Any], target: object, rows: int, names: Sequence[object] | None) -> FloatArray:
-    """Take column number `target` of class probabilities [n, k], whose classes have no names, or none like it."""
+    """Return column number `target` of class probabilities [n, k] whose classes are unnamed, or not named like it."""
     wanted, k = plain(target), values.shape[1]
     if isinstance(wanted, Integral) and 0 <= int(wanted) < k:
         return as_probabilities(values[:, int(wanted)], rows)
@@ -148,7 +148,7 @@ def _index_column(values: npt.NDArray[Any], target: object, rows: int, names: Se
 
 
 def _holds_floats(series: pd.Series) -> bool:
-    """Say whether 1-D values are probabilities: floats, in any dtype but a categorical."""
+    """Return whether 1-D values are probabilities: floats, in any dtype but a categorical."""
     if isinstance(series.dtype, pd.CategoricalDtype):
         return False
     return is_float_dtype(series.dtype) or infer_dtype(series, skipna=True) in _FLOAT_KINDS
@@ -159,7 +159,7 @@ NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal"}
 
 
 def same_label(label: object, target: object) -> bool:
-    """Say whether two labels are the same class: Python equality of plain values (1, 1.0, True are one)."""
+    """Return whether two labels are the same class: Python equality of plain values (1, 1.0, True are one)."""
     return bool(plain(label) == plain(target))
 
 
@@ -258,7 +258,7 @@ class LabelsSeen:
         return text
 
     def _are_usual_numbers(self) -> bool:
-        """Say whether labels and target are the usual two numbers, 0 and 1 or -1 and 1."""
+        """Return whether labels and target are the usual two numbers, 0 and 1 or -1 and 1."""
         known = {*self.labels, self.target}
         return known <= {0, 1} or known <= {-1, 1}
 

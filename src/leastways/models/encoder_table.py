@@ -32,7 +32,7 @@ _LARGEST = float(np.finfo(np.float32).max)  # above, trees and networks in singl
 
 
 class NotColumnWise(Exception):  # noqa: N818 - no error: the plain path is taken instead
-    """Say why a model cannot be tabulated; `rows` counts those it evaluated until that was known."""
+    """Raised when a model cannot be tabulated; `rows` counts the rows evaluated until then."""
 
     def __init__(self, reason: str, rows: int = 0) -> None:
         super().__init__(reason)
@@ -50,7 +50,7 @@ class Shape:
 
     @classmethod
     def of(cls, encoded: Any) -> Shape:
-        """Read the form of an output; raise `NotColumnWise` for what is no plain array of numbers."""
+        """Read the shape and dtype of an output; raise `NotColumnWise` unless it is a plain array of numbers."""
         sparse = type(encoded) if hasattr(encoded, "toarray") else None
         array = encoded if sparse is None else encoded.dtype.type(0)
         if sparse is None and not isinstance(encoded, np.ndarray):
@@ -83,7 +83,7 @@ def as_rows(encoded: Any) -> NDArray[Any]:
 
 
 def finite(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say where numbers are neither missing nor infinite nor too large; a model may refuse the others.
+    """Return where numbers are neither missing nor infinite nor too large; a model may refuse the others.
 
     With these checked here, checks for them can be left out of every call.
     """
@@ -222,7 +222,7 @@ class EncoderTable:
 
 
 def _refused(encode: Callable[[pd.DataFrame], Any], schema: Schema) -> list[NDArray[np.bool_]]:
-    """Say which excluded values of each feature the encoder refuses."""
+    """Return which excluded values of each feature the encoder refuses."""
     usual = with_offered_values(schema, np.array([[len(f.values) // 2 for f in schema.features]], np.int32))
     refused = []
     for f, feature in enumerate(schema.features):
@@ -260,7 +260,7 @@ def bits(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Say whether two arrays are equal bit for bit, in type and shape too."""
+    """Return whether two arrays are equal bit for bit, in dtype and shape too."""
     return one.dtype == other.dtype and one.shape == other.shape and bool(np.array_equal(bits(one), bits(other)))
 
 
@@ -291,7 +291,7 @@ class FastModel:
         return cls(schema, split, table, *_agreeing(split, table, _reference_answers(model, split, table, schema)))
 
     def is_stale(self) -> bool:
-        """Say whether the encoder no longer gives what it gave when the table was built."""
+        """Return whether the encoder's output has changed since the table was built."""
         codes = _some_rows(self.schema, _FEW_ROWS)
         try:
             return not _holds(self.table, self.split, codes, self.schema.decode(codes))
@@ -299,7 +299,7 @@ class FastModel:
             return True
 
     def for_people(self, people: Encoded) -> FastPeople:
-        """Encode people as they are, and check the table in the grid of each.
+        """Encode people's present states, and check the table in the grid of each.
 
         A person's own value that is not on the grid is encoded here, with the person's row. The check also finds an
         encoder that was changed in place since the table was built. It uses each person's own rows alone, so that the
@@ -320,7 +320,7 @@ class FastModel:
         )
 
     def _check_people(self, people: Encoded) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-        """Return people as they are, encoded, [P, D]; for whom the table holds, [P]; and a reason if not for all."""
+        """Return the encoded present states, [P, D]; for whom the table is valid, [P]; and a reason if not for all."""
         P, F = people.shape
         codes = _rows_of_each(self.schema, people).reshape(-1, F)
         who = np.repeat(np.arange(P), 1 + _ROWS_EACH)
@@ -356,7 +356,7 @@ class FastPeople:
         return self.decide(self.table.given(self.gather(codes, who)))
 
     def differs(self, codes: NDArray[np.int32], who: NDArray[np.int64], frame: pd.DataFrame) -> NDArray[np.bool_]:
-        """Say for which rows encoder and table differ; `frame` holds the decoded rows."""
+        """Return for which rows encoder and table differ; `frame` holds the decoded rows."""
         mine = self.table.gather(codes, who, self.inserted_at, self.own, "C")
         encoded, trouble = _encoded(self.table, self.encode, frame, 1)
         differs = (bits(mine) != bits(encoded)).any(axis=1)
@@ -416,7 +416,7 @@ def _encoded(
 
 
 def _holds(table: EncoderTable, split: Split, codes: NDArray[np.int32], frame: pd.DataFrame) -> bool:
-    """Say whether table and encoder agree, bit for bit, on rows of grid values."""
+    """Return whether table and encoder agree, bit for bit, on rows of grid values."""
     encoded = table.shape.checked(split.encode(lend(frame)))
     return same_bits(table.gather_grid(codes, "C"), encoded)
 
@@ -525,7 +525,7 @@ def _some_rows(schema: Schema, rows: int) -> NDArray[np.int32]:
 
 
 def _rows_of_each(schema: Schema, people: Encoded) -> NDArray[np.int32]:
-    """Return each person as they are and rows drawn in their grid, [P, 1 + rows, F], about half of them unchanged.
+    """Return each present state and rows drawn in the person's grid, [P, 1 + rows, F], about half the values unchanged.
 
     The draws depend on the person's state alone.
     """
@@ -568,7 +568,7 @@ class FastPath:
 
     @classmethod
     def find(cls, model: Model, schema: Schema, kept: FastPath | None = None) -> FastPath:
-        """Build the table, or return what is `kept` from before if it is about the same model and schema."""
+        """Build the table, or return the `kept` one if it is of the same model and schema."""
         split = split_of(model)
         if split is None:
             return cls(schema, None, None, "the model does not part into an encoder and a decision", 0)
@@ -586,7 +586,7 @@ class FastPath:
         return None if self.model is None else self.model.for_people(people)
 
     def _is_about(self, split: Split, schema: Schema) -> bool:
-        """Say whether nothing was replaced since: not the model, nor, by fitting again, what is in it."""
+        """Return whether the table is of this model, neither replaced nor fitted again since."""
         old, new = (() if self.split is None else self.split.parts), split.parts
         same = len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
         return same and bool(new) and self.schema is schema

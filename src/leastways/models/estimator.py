@@ -141,7 +141,7 @@ class Stages:
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Everything the steps hold: fitting one again replaces what it holds."""
+        """All attribute values of the steps: fitting a step again replaces its own."""
         return tuple(
             part
             for step in (*self.transformers, self.final)

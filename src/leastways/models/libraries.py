@@ -98,7 +98,7 @@ class Library:
     hint: str = ""
 
     def recognises(self, model: object) -> bool:
-        """Say whether the record is about this model."""
+        """Return whether the record is about this model."""
         kinds = type(model).__mro__ if self.subclasses else (type(model),)
         return any(
             kind.__module__.partition(".")[0] == self.package and (not self.classes or kind.__name__ in self.classes)
@@ -260,7 +260,7 @@ def _several_scores(model: Any) -> str:
 
 
 def no_linear_score(model: Any) -> str:
-    """Say that a model's class has no linear score."""
+    """Return the message that a model's class has no linear score."""
     return f"{type(model).__name__} does not decide by a linear score"
 
 

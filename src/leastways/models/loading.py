@@ -1,4 +1,4 @@
-"""From what a user has, an object or a file, to a `Model`."""
+"""Make a `Model` from an object or a file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def as_model(model: object, target: object, *, threshold: float = 0.5) -> Model:
 
 
 def check_model(model: object) -> None:
-    """Raise `SettingError` for what `as_model` cannot use, saying what to pass instead."""
+    """Raise `SettingError` for objects that `as_model` cannot use, with advice what to pass instead."""
     if isinstance(model, type):
         raise SettingError(
             f"The model is the class {model.__name__}, not an instance of it. Pass a fitted one: "
@@ -185,7 +185,7 @@ def _from_pickle(file: Path, trust: bool | Sequence[str]) -> Any:
 
 
 def _reading(file: Path, read: Callable[[], Any]) -> Any:
-    """Call a loader; raise what it raises on a damaged or foreign file as a `SettingError` that names the file."""
+    """Call a loader; turn its errors on a damaged or foreign file into a `SettingError` that names the file."""
     try:
         return read()
     except Exception as error:  # zip, JSON, pickle and import errors alike: loaders promise no base class

@@ -439,7 +439,7 @@ def _packed(data: memoryview) -> Iterator[int]:
 
 
 def _parts(data: memoryview, wanted: int) -> list[memoryview]:
-    """Return the values of a field that may occur many times."""
+    """Return all values of a repeated field."""
     return [value for number, value in _fields(data) if number == wanted and not isinstance(value, int)]
 
 
@@ -448,7 +448,7 @@ def _last(data: memoryview, wanted: int) -> memoryview:
 
 
 def _fields(data: memoryview) -> Iterator[Field]:
-    """List the fields of a message: numbers as they are, everything with a length as its bytes."""
+    """List the fields of a protobuf message: numbers as numbers, length-delimited fields as bytes."""
     place = 0
     while place < len(data):
         key, place = _varint(data, place)

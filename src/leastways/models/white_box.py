@@ -51,7 +51,7 @@ class LinearScore:
         return float(logit(min(threshold, _SURE))) if self.logistic else 0.0
 
     def parts(self, people: Encoded) -> tuple[Floats, Floats]:
-        """Return what each value of each person's grid adds to the score, [P, V], and the present scores, [P]."""
+        """Return the contribution of each grid value to the score, [P, V], and the present scores, [P]."""
         try:
             encoded = self.columns.shape.checked(self.encode(self.schema.decode(people))).astype(np.float64)
         except NotColumnWise as trouble:
@@ -76,7 +76,7 @@ class LinearScore:
             )
 
     def _part(self, f: int, people: Encoded, encoded: Floats) -> Floats:
-        """Return what feature f adds in each person's grid, [P, slots], with own values that are not on it in place."""
+        """Return feature f's contributions to the score, [P, slots], including people's values off the grid."""
         feature = self.schema.features[f]
         mine, cells = self.columns.of_feature(f)
         grid = cells @ self.weights[mine]  # [slots of the grid]

@@ -128,7 +128,7 @@ class _Form:
     state: Callable[[RecourseOption | NearestMiss], dict[str, Any]]  # changes and probability
 
     def record(self, plan: RecoursePlan) -> dict[str, Any]:
-        """Return everything about a plan except whose it is and their state."""
+        """Return everything about a plan except the person's label and state."""
         miss, certificate = plan.nearest_miss, plan.certificate
         return {
             "status": plan.status,

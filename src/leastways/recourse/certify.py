@@ -1,4 +1,4 @@
-"""Certificates: the oracle on the very cost functions that a plan was made for, hence a bound on what any set reaches.
+"""Certificates: the oracle on the cost functions of a plan, as a bound on what any set of options reaches.
 
 The mean over the drawn cost functions of each one's least cost is a lower bound on the objective (expected minimum
 cost, an unserved function counting `uncovered_cost`): no option can be cheaper for a function than its least cost.
@@ -138,7 +138,7 @@ def check_same_settings(plans: RecoursePlans, schema: Schema, settings: Mapping[
 
 
 def _chosen(plans: RecoursePlans, applicants: Applicants, people: Iterable[Any] | None) -> NDArray[np.intp]:
-    """Return the places, among the usable people, of those to certify."""
+    """Return the positions, among the usable people, of those to certify."""
     searched = plans.summary["status"].isin(_SEARCHED).to_numpy()[applicants.usable]
     if people is None:
         return np.flatnonzero(searched)
@@ -165,7 +165,7 @@ def _options(plans: RecoursePlans, group: Encoded) -> Questions:
 
 
 def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:
-    """Return what the cheapest option costs under every cost function, unserved ones at `uncovered_cost`, [P, M]."""
+    """Return the least option cost under every cost function, `uncovered_cost` where none is possible, [P, M]."""
     costs = samples.reported(options.people, options.codes)
     out = np.full((samples.n_people, samples.n_samples), samples.tables.objective.uncovered_cost)
     np.minimum.at(out, options.people, costs)

@@ -53,7 +53,7 @@ class Evaluator:
             self.trouble = self.trouble or why
 
     def settings(self) -> dict[str, int | str]:
-        """Return what a plan records of how the model was asked."""
+        """Return the settings that plans record about model evaluation."""
         path = f"plain: {self.fast_path.reason}" if self.fast_path.model is None else "tabulated"
         if self.plain_people:
             people = "1 person" if self.plain_people == 1 else f"{self.plain_people} people"
@@ -81,11 +81,11 @@ class PeopleEvaluator:
 
     @property
     def by_table(self) -> NDArray[np.bool_]:
-        """Whose states the table evaluates, [P]; those of the others the model does."""
+        """Mask of the people whose states the encoder table evaluates, [P]; the model evaluates the others."""
         return np.zeros(len(self.people), np.bool_) if self.table is None else self.table.held
 
     def wrongly_tabulated(self, result: SearchResult) -> NDArray[np.intp]:
-        """Return the people for whose options, or nearest miss, the encoder gives other numbers than the table has."""
+        """Return the people whose options or nearest miss are encoded differently by encoder and table."""
         if self.table is None:
             return np.empty(0, np.intp)
         chosen, misses = result.chosen, result.misses

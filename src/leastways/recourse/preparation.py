@@ -1,4 +1,4 @@
-"""What a search starts from: prepared methods, a surrogate learned from training rows, options of earlier plans."""
+"""Inputs of a search: prepared methods, a surrogate learned from training rows, options of earlier plans."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was found out about the model: it is found again where it is needed."""
+        """Leave out the fast path of the model: it is found again where it is needed."""
         return {name: value for name, value in super().__getstate__().items() if name != "_fast_path"}
 
     def fit(self, X: pd.DataFrame, y: object = None, distill: int = 0) -> Recourse:

@@ -21,7 +21,7 @@ SATISFIED_BELOW = 1.0  # what the column `satisfied` counts
 
 
 class Figures(NamedTuple):
-    """How good sets of options are, over their people's sampled cost functions."""
+    """Measures of sets of options, over their people's sampled cost functions."""
 
     expected: NDArray[np.float64]  # [P, N] mean cost of an option where it can be reached
     best_for: NDArray[np.float64]  # [P, N] share for which it is the cheapest
@@ -143,7 +143,7 @@ class Outcome:
                 self.lost.add(int(rows[place]))
 
     def raise_if_all_lost(self) -> None:
-        """Raise where the model failed on each of several people, as they are or on all that the search asked about.
+        """Raise if the model failed on all of several people: on their present states, or on every state evaluated.
 
         That is a fault of the model, not of their rows. Where any person got an answer, all keep their results.
         """
@@ -211,7 +211,7 @@ def _options(schema: Schema, applicants: Applicants, outcome: Outcome) -> pd.Dat
 
 
 def _nearest_misses(schema: Schema, applicants: Applicants, outcome: Outcome) -> pd.DataFrame | None:
-    """Return one row per person without an option who came closer to acceptance than their present state."""
+    """Return a row per person without options for whom some state was closer to acceptance than the present."""
     people = np.flatnonzero(~np.isnan(outcome.miss_probability))
     if not len(people):
         return None

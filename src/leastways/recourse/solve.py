@@ -37,7 +37,7 @@ class Solver:
     belief: Belief | None  # about the usable applicants, in their order; None: drawn here
 
     def solve(self, rows: NDArray[np.intp], room: NDArray[np.float64], report: Report, seconds: float | None) -> None:
-        """Evaluate a chunk of people as they are, search for those refused, and record the results.
+        """Evaluate the present states of a chunk, search for those refused, and record the results.
 
         People for whom the encoder table was wrong about an option, or left no option at all, are searched for again
         without it: that no option exists is stated as proven, and a table that was right wherever it was checked may
@@ -66,7 +66,7 @@ class Solver:
         report: Report,
         seconds: float | None,
     ) -> NDArray[np.intp]:
-        """Search for refused people; return the positions of those whose results rest too much on the table."""
+        """Search for refused people; return the positions of those whose results must be checked without the table."""
         samples = self._samples(rows, evaluate, room)
         immovable = samples.space.allowed.sum(axis=1) <= len(self.settings.schema.features)  # present values only
         warm = self.warm_start

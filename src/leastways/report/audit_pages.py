@@ -48,7 +48,7 @@ _Pictures = Mapping[str, Sequence[Picture]]
 def audit_html(
     audit: Audit, *, title: str = TITLE, stylesheet_href: str | None = None, pictures: _Pictures | None = None
 ) -> str:
-    """Return the audit as a page that needs nothing else.
+    """Return the audit as a self-contained page.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def write_audit(audit: Audit, folder: str | Path, *, title: str = TITLE) -> list
 
 
 def _drawn(picture: Picture, kind: str) -> bytes:
-    """Return a figure as a file that stands alone: its own colours, on white."""
+    """Return a figure as a self-contained file: its own colours, on white."""
     matplotlib = require("matplotlib", "plots", "A picture")
     buffer = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else None
@@ -167,7 +167,7 @@ def _glance(audit: Audit) -> list[tuple[str, str]]:
 
 
 def _grouping(audit: Audit, name: str, pictures: Sequence[Picture]) -> dict[str, Any]:
-    """Return one grouping: what each group has, how it compares, the pictures, and what it is asked to change."""
+    """Return one grouping: each group's measures, comparisons, pictures, and suggested changes."""
     return {
         "name": name,
         "reference": audit.settings["references"][name],
@@ -217,7 +217,7 @@ def _ratio_cell(metric: str, row: Mapping[Hashable, Any]) -> _Cell:
 
 
 def _kind(metric: str, note: str) -> str:
-    """Return the class of a verdict: whether it is good or bad for the group depends on the measure."""
+    """Return the CSS class of a verdict; whether a high ratio is good depends on the measure."""
     for word, side in ((LOWER, "low"), (HIGHER, "high")):
         if note.endswith(word) and MEASURES[metric].better:
             return "better" if MEASURES[metric].better == side else "worse"
@@ -225,7 +225,7 @@ def _kind(metric: str, note: str) -> str:
 
 
 def _changes(audit: Audit, name: str) -> list[_Table]:
-    """Return how often each change is asked of each group: of how many people, and in how many options."""
+    """Return how often each change is suggested to each group: to how many people, and in how many options."""
     table = audit.changes[audit.changes.index.get_level_values("grouping") == name].droplevel("grouping")
     groups = list(dict.fromkeys(table.index.get_level_values("group")))
     shares = table.to_dict("index")
@@ -298,7 +298,7 @@ def _gap(row: Mapping[Hashable, Any], part: str, verdict: str = "") -> _Cell:
 
 
 def _unserved(audit: Audit) -> _Table:
-    """Return who has no option, and why."""
+    """Return the people without options, with reasons."""
     table = audit.unserved.head(MAX_UNSERVED)
     heads = ["Person", *(str(c) if c not in ("status", "reason") else str(c).capitalize() for c in table.columns)]
     rows = [

@@ -102,7 +102,7 @@ def report_html(plans: RecoursePlans, *, title: str, max_people: int = 12, truth
 
 
 def _figures(totals: Totals, simulated: SimulatedTotals | None) -> list[tuple[str, str]]:
-    """Return the figures a reader looks for first, each with what it counts."""
+    """Return the main figures, each with what it counts."""
     figures = [
         (f"{totals.with_options} of {totals.in_need}", "refused people have at least one option"),
         (percent(totals.covered), "of the simulated preferences have a possible option"),
@@ -128,7 +128,7 @@ def _kinds(plans: RecoursePlans) -> dict[str, list[Any]]:
 
 
 def _which(kinds: Mapping[str, Sequence[Any]], shown: int, all_of_them: int) -> str:
-    """Return who is shown and in what order; empty where all are of one kind and all are shown."""
+    """Describe which people are shown, and their order; empty if all have one status and all are shown."""
     if not shown:
         return ""
     count = f"The first {shown} of {all_of_them}" if all_of_them > shown else ""

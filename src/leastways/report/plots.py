@@ -43,7 +43,7 @@ class Picture:
 
 
 def can_draw() -> bool:
-    """Say whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
@@ -437,7 +437,7 @@ def change_map(audit: Audit, grouping: str, place: int = 0) -> Picture:
 
 
 def _narrow(name: str, n: int) -> str:
-    """Write a group's name in short lines, over one of `n` narrow columns; over many it stands aslant."""
+    """Break a group's name into short lines, over one of `n` narrow columns; over many, slant it."""
     lines = name.split(CROSS) if CROSS in name else folded(name, 12).split("\n")
     most = min(28, 48 // n) if n <= 4 else 28
     lines = [shortened(line, most) for line in lines]
@@ -445,7 +445,7 @@ def _narrow(name: str, n: int) -> str:
 
 
 def _largest(audit: Audit, grouping: str, most: int) -> tuple[list[str], str]:
-    """Return the groups that are large enough, the largest of them if there are many, in order; and who is left out."""
+    """Return the largest of the large enough groups, in order, and the groups left out."""
     refused = audit.grouping(grouping)["refused"]
     enough = refused[refused >= audit.settings["min_group"]]
     chosen = (enough if len(enough) else refused[refused > 0]).nlargest(most).index
@@ -466,6 +466,6 @@ def _oracle_of(audit: Audit, grouping: str, groups: pd.Index[Any]) -> pd.DataFra
 
 
 def _name(kind: str, grouping: str, place: int) -> str:
-    """Return a name that a file and an id can have; the place keeps two groupings apart."""
+    """Return a name that is valid in files and ids; the position distinguishes groupings."""
     plain = re.sub(r"[^a-z0-9]+", "-", grouping.lower()).strip("-")
     return f"{kind}-{place + 1}-{plain}".rstrip("-")[:60]

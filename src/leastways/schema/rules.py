@@ -24,7 +24,7 @@ from leastways.schema.feature import Feature
 
 
 class Rule(ABC):
-    """Base class of all rule types: what a rule says, without how a search keeps it.
+    """Base class of all rule types: the meaning of a rule, without its compiled form.
 
     A subclass is an immutable value (a frozen dataclass), so that equal rules make equal schemas. It needs `keys` and
     the four abstract methods, `@register_rule` above it, and an entry made with `leastways.feasibility.compiles`.
@@ -330,7 +330,7 @@ def _either(words: Sequence[str]) -> str:
 
 
 def known_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    """Raise where a part of a schema file has a key that means nothing there."""
+    """Raise if a part of a schema file has an unknown key."""
     for key in data:
         if key not in known:
             raise SchemaError(f"{where}: unknown key {key!r}; known: {', '.join(known)}." + nearest(key, known))

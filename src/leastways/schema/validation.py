@@ -27,7 +27,7 @@ _LONGEST = 200  # characters of a value that a message shows
 
 
 def check_is_frame(frame: object) -> pd.DataFrame:
-    """Return a DataFrame as it is; raise for anything else, with a hint how to make one."""
+    """Return a DataFrame unchanged; raise for anything else, with a hint how to make one."""
     if isinstance(frame, pd.DataFrame):
         return frame
     kind, package = type(frame).__qualname__, type(frame).__module__.split(".")[0]

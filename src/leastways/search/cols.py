@@ -95,7 +95,7 @@ class ColsRun:
         self._asked_by = np.empty(0, np.int64)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Perturb each walker's members, up to the set's size and what is left."""
+        """Perturb each walker's members, up to the set's size and the remaining budget."""
         if self.left is None:
             share, rest = np.divmod(left, self.runs)
             extra = np.arange(self.runs)[None, :] < rest[:, None]
@@ -112,7 +112,7 @@ class ColsRun:
         return Questions(people[:n], codes[:n])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
-        """Swap in what lowers EMC."""
+        """Swap in accepted states that lower EMC."""
         t = self.tables
         tell_round(t, self.walkers, self._asked_by, questions.codes, accepted, probability, self.paper_gain)
 

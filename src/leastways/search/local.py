@@ -77,7 +77,7 @@ class SetRun:
         )
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Propose each person's next set, as large as what is left allows."""
+        """Propose each person's next set, as large as the remaining budget allows."""
         quota = np.where(self.states.alive, np.minimum(left, self.problem.n_options), 0)
         rows = int(quota.sum())
         F = self.states.codes.shape[2]

@@ -19,7 +19,7 @@ Evaluate = Callable[[Questions], tuple[NDArray[np.float64], dict[int, ModelError
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found for a chunk, what it asked, and whom the model failed."""
+    """The result of a search for a chunk: options, queries, and the people on whom the model failed."""
 
     chosen: Chosen
     queries: NDArray[np.int64]  # [P] rows asked, those for gradients included
@@ -92,7 +92,7 @@ def run_search(
 
 
 def _account(run: Run, n_people: int) -> Account:
-    """Return what a run says for itself; of one that says nothing, that there is nothing."""
+    """Return a run's account; an empty one if it gives none."""
     if isinstance(run, Accounting):
         return run.account()
     return Account(np.zeros(n_people, np.int64), {}, np.zeros(n_people, np.bool_))
@@ -112,7 +112,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def counted(questions: Questions, left: NDArray[np.int64], problem: Problem) -> NDArray[np.int64]:
-    """Return how many rows each person is asked about, [P]; raise unless they are states, and within the allowance."""
+    """Count the states asked for per person, [P]; raise unless they are valid and within the allowance."""
     _check_kind(questions, Questions, "ask")
     people, codes = questions
     P, F = problem.people.codes.shape
@@ -206,7 +206,7 @@ def _check_kind(given: Any, kind: type, method: str) -> None:
 
 @dataclass(frozen=True)
 class NearestMisses:
-    """Of each person, the likeliest state that was refused; kept only while nothing was accepted."""
+    """The refused state with the highest probability, per person; kept only while nothing was accepted."""
 
     served: NDArray[np.bool_]  # [P] something was accepted: no miss is of interest
     known: NDArray[np.bool_]  # [P] a state likelier than the present one was refused
@@ -223,7 +223,7 @@ class NearestMisses:
         return cls(none, none.copy(), present, codes, problem.samples)
 
     def note(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
-        """Take in the answers of a round. Of equally likely states the first asked stays, whatever the batch."""
+        """Record a round's evaluations. Among equal probabilities the first evaluated is kept, whatever the batch."""
         self.served[questions.people[accepted]] = True
         closer = ~self.served[questions.people] & (probability > self.probability[questions.people])
         rows = np.flatnonzero(closer)

@@ -33,7 +33,7 @@ class Questions(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The options a run settled on; accepted by the model, permitted to the person."""
+    """The options a run chose: accepted by the model and permitted to the person."""
 
     codes: NDArray[np.int32]  # [P, N, F]
     n: NDArray[np.int64]  # [P] options of each person
@@ -41,7 +41,7 @@ class Chosen(NamedTuple):
 
     @classmethod
     def none(cls, P: int, N: int, F: int) -> Chosen:
-        """Return room for at most N options of each of P people, who have none yet."""
+        """Allocate room for at most N options of each of P people, all empty."""
         return cls(np.zeros((P, N, F), np.int32), np.zeros(P, np.int64), np.zeros((P, N)))
 
     def copy(self) -> Chosen:
@@ -116,12 +116,12 @@ class Problem:
         return np.flatnonzero(allowed).astype(np.int32)
 
     def values(self, person: int, feature: int) -> NDArray[np.float64]:
-        """Return a person's grid of a feature, by code: numbers as they are, categories as their position."""
+        """Return a person's grid of a feature, by code: numbers as values, categories as positions."""
         space = self.samples.space
         return space.levels[person, space.offsets[feature] :][: space.used[person, feature]].copy()
 
     def permits(self, people: int | NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say which states (codes [R, F]) are permitted to their people ([R], or one person for all), [R].
+        """Return which states (codes [R, F]) are permitted to their people ([R], or one person for all), [R].
 
         A permitted state is within the person's choices and breaks no rule of the schema.
         """
@@ -144,7 +144,7 @@ class Problem:
         return out[0] if np.ndim(codes) == 1 else out
 
     def random(self, person: int) -> np.random.Generator:
-        """Return a generator for a person: the same on every call, and independent of who else is searched for."""
+        """Return a generator for a person: the same on every call, and independent of the other people."""
         return np.random.default_rng(int(self.keys[person]))
 
     def _check_codes(self, people: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
@@ -196,12 +196,12 @@ class Run(Protocol):
         ...
 
     def chosen(self) -> Chosen:
-        """Return the options so far; asked at the end, and sound at any time."""
+        """Return the options so far; called at the end, but valid at any time."""
         ...
 
 
 class Account(NamedTuple):
-    """What a run has to say beside its options."""
+    """Extra information from a run, besides its options: reasons, and time limits reached."""
 
     gradient_rows: NDArray[np.int64]  # [P] rows it put through the model itself, for their gradients; they count
     reasons: Mapping[int, str]  # why a person got nothing, or less than was asked for
@@ -214,7 +214,7 @@ class Accounting(Protocol):
     """A `Run` that gives an account; most have no need to."""
 
     def account(self) -> Account:
-        """Return the account so far; asked after every `ask`, and at the end."""
+        """Return the account so far; called after every `ask`, and at the end."""
         ...
 
 
@@ -234,7 +234,7 @@ class Preparing(Protocol):
     """A method that learns from training rows, or reads the model, once for all people."""
 
     def prepare(self, background: Background) -> Searcher:
-        """Return the searcher that was made ready; this one stays as it is."""
+        """Return a prepared searcher; this one is unchanged."""
         ...
 
 

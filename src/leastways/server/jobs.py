@@ -150,7 +150,7 @@ class JobRunner:
         self._wake.set()
 
     def stop(self) -> None:
-        """Start nothing new."""
+        """Start no new job."""
         self._stopping.set()
         self._wake.set()
 

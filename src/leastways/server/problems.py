@@ -107,7 +107,7 @@ def problem_of(error: Exception) -> Response:
 
 
 def _detail(error: Exception) -> str:
-    """Say what is wrong in a sentence."""
+    """Describe the fault in a sentence."""
     match error:
         case InputRefused():
             named = list(dict.fromkeys(e.field for e in error.errors))
@@ -138,7 +138,7 @@ def _retry_after(error: Exception) -> dict[str, str]:
 
 
 def _cut(text: str) -> str:
-    """Cut the middle out of a long text: the fault stands at its beginning, the allowed values at its end."""
+    """Cut the middle out of a long text: it begins with the fault and ends with the allowed values."""
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
 

@@ -238,7 +238,7 @@ def _asked(service: Service, names: Sequence[str]) -> set[str]:
 
 
 def _of_group(found: Served, groups: pd.DataFrame, column: str, text: str) -> Served:
-    """Return those alone who are in a group of the audit: by the very texts that it sorts people by."""
+    """Return only the people of one group of the audit, matched by the text of the group's value."""
     if found.plans is None:
         return found
     held = groups[column] if column in groups else found.plans.people[column]

@@ -63,7 +63,7 @@ def majority_preferred(votes: Counts) -> NDArray[np.int64]:
 
 
 def majority_yes(votes: Counts) -> NDArray[np.int64]:
-    """Return 1 where more than half said yes, else 0, and -1 without answers; [..., items]."""
+    """Return the majority answer: 1 for yes, else 0, and -1 without answers; [..., items]."""
     yes, total = votes[..., 0], votes.sum(axis=-1)
     return np.where(total > 0, (2 * yes > total).astype(np.int64), -1)
 
@@ -112,7 +112,7 @@ def paired_interval(for_first: int, for_second: int, of: int, level: float) -> t
 
 
 def _score(difference: float, for_first: int, for_second: int, of: int) -> float:
-    """Return by how many standard errors the items are off, if this were the true difference."""
+    """Return the score statistic of the items under an assumed true difference, in standard errors."""
     off = for_first - for_second - of * difference
     # How probable it then is that an item speaks for the second alone, by maximum likelihood: the larger root of
     # a x^2 + b x + c.
@@ -141,7 +141,7 @@ class Share:
 
     @classmethod
     def of_counts(cls, count: int, of: int) -> Share:
-        """Return the share; NaN of nothing."""
+        """Return the share; NaN if the total is 0."""
         if of == 0:
             return cls(0, 0, math.nan, math.nan, math.nan)
         ends = binomtest(count, of).proportion_ci(LEVEL, method="wilson")
@@ -318,7 +318,7 @@ def _read(folder: Path) -> tuple[Study, pd.DataFrame]:
 
 
 def _check_answers(study: Study, answers: pd.DataFrame, path: Path) -> None:
-    """Raise where a table that was edited by hand holds what this study cannot have."""
+    """Raise if a table edited by hand has values that are impossible in this study."""
     prefers = answers["question"] == "preferred"
     known: list[tuple[str, Any, tuple[str, ...]]] = [
         ("annotator", slice(None), study.annotators),

@@ -57,7 +57,7 @@ class Answer:
 
 
 def read_answers(path: Path, study: Study, name: str) -> tuple[list[Answer], list[Problem]]:
-    """Return the answers of a file that can be used, and what is wrong with the others; `name` stands for the file."""
+    """Return the usable answers of a file, and the faults of the others; `name` names the file in messages."""
     try:
         data = _document(path)
     except DataError as error:
@@ -140,7 +140,7 @@ _Place = tuple[str, str, str]  # annotator, item, question
 
 @dataclass(frozen=True)
 class Collected:
-    """The answers of a study, unblinded, and what was wrong with what came in.
+    """The answers of a study, unblinded, and the faults of the files received.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Collected:
 
     @property
     def complete(self) -> bool:
-        """Whether every question has a usable answer, and nothing came in that could not be used."""
+        """Whether every question has a usable answer, and no file or entry was unusable."""
         return bool(self.problems["problem"].isin(HARMLESS).all())
 
     @property
@@ -275,7 +275,7 @@ def _answers_table(study: Study, kept: dict[_Place, Answer]) -> pd.DataFrame:
 
 
 def _unblinded(study: Study, answer: Answer) -> tuple[str, str, str, str]:
-    """Return question, method asked about, answer, and the side on which the method stood."""
+    """Return question, method asked about, answer, and the side on which the method was shown."""
     if answer.question == "prefer":
         if answer.value == "none":
             return "preferred", "", NO_PREFERENCE, ""

@@ -152,7 +152,7 @@ def _with_profiles(usable: Comparable, has_one: Sequence[bool]) -> Comparable:
 
 
 def _how_many(wanted: int | None, usable: Comparable) -> int:
-    """Return how many people to draw, and say why others cannot be if they are too few."""
+    """Return how many people to draw; raise if too few can be compared, with the reasons."""
     there = len(usable.people)
     why = "; ".join(f"{reason}: {n}" for reason, n in usable.left_out.items())
     left = f" Left out: {why}." if why else ""

@@ -30,7 +30,7 @@ class Comparable:
 
 
 def comparable_people(one: RecoursePlans, two: RecoursePlans) -> Comparable:
-    """Return the people of both plans who were refused and whom at least one of them offers something."""
+    """Return the people who are refused in both plans and have an option in at least one."""
     if one.schema != two.schema:
         raise DataError("the two plans have different schemas; make both with the same one.")
     both = one.summary.index[one.summary.index.isin(two.summary.index)]

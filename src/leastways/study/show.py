@@ -39,7 +39,7 @@ def comparison_rows(result: StudyResult) -> list[tuple[str, str, str, str]]:
 
 
 def verdict(result: StudyResult, level: float = 0.05) -> str:
-    """Say in a sentence what the study found."""
+    """Return the result of the study in one sentence."""
     one, two = result.methods
     d = result.preference
     if math.isnan(d.p_value):
@@ -57,7 +57,7 @@ def verdict(result: StudyResult, level: float = 0.05) -> str:
 
 
 def remarks(result: StudyResult) -> list[str]:
-    """Say what the figures rest on, and what is missing."""
+    """Describe the data behind the figures, and what is missing."""
     size = (
         f"{result.n_items} items, {result.n_annotators} annotators, {result.per_item} annotations per item; majority "
         f"votes, a tie is {NO_PREFERENCE!r}."
@@ -155,7 +155,7 @@ _LOOKS = ((ONE, ""), (TWO, "////"), (_GREY, ""))  # the methods differ in hatchi
 
 
 def draw_result(result: StudyResult) -> Any:
-    """Return a matplotlib figure: who is preferred, and who is found reasonable."""
+    """Return a matplotlib figure: the shares of preferences, and of options found reasonable, by method."""
     matplotlib = require("matplotlib", "plots", "A picture")
     figures = require("matplotlib.figure", "plots", "A picture")
     preferred = [result.preferred[name] for name in (*result.methods, NO_PREFERENCE)]

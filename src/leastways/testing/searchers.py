@@ -52,7 +52,7 @@ def check_searcher(searcher: Method, seed: int = 0, gradients: bool = False) -> 
 
 
 def check_asks_within_allowance(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
-    """Questions stay within `left`, are states of people's grids, and are grouped by person."""
+    """Check that states asked for are within `left`, on people's grids, and grouped by person."""
     world = _world(seed, gradients)
     for _ in _rounds(searcher, world, world.problem()):  # which checks every question before it is answered
         pass
@@ -86,7 +86,7 @@ def check_options_are_sound_at_any_time(searcher: Method, seed: int = 0, gradien
 
 
 def check_company_does_not_matter(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
-    """A person's options and queries are the same alone as among others."""
+    """Check that a person's options and queries do not depend on the other people."""
     world = _world(seed, gradients)
     together = _finish(searcher, world, world.problem())
     for p in (0, _PEOPLE // 2, _PEOPLE - 1):
@@ -103,7 +103,7 @@ def check_runs_are_independent(searcher: Method, seed: int = 0, gradients: bool 
 
 
 def check_nothing_asked_nothing_offered(searcher: Method, seed: int = 0, gradients: bool = False) -> None:
-    """Before the first answer there are no options, and with no allowance there are no questions."""
+    """Check that nothing is offered before the first evaluation, and nothing asked without an allowance."""
     world = _world(seed, gradients)
     run = world.ready(searcher).start(world.problem())
     assert (run.chosen().n == 0).all(), "options are offered before the model was asked"
@@ -171,7 +171,7 @@ class _World(Model):
 
     @cached_property
     def recourse(self) -> tuple[Recourse, _Recorder]:
-        """A fitted `Recourse`, and what it gives its searcher."""
+        """Return a fitted `Recourse`, and its searcher, which records what it is given."""
         recorder = _Recorder()
         recourse = Recourse(
             self.model,
@@ -185,7 +185,7 @@ class _World(Model):
         return recourse.fit(self.frame), recorder
 
     def ready(self, method: Method) -> Searcher:
-        """Return a method prepared, if it has to be, with the rows of this world."""
+        """Return the method, prepared with the rows of this population if it needs preparation."""
         return method.prepare(self.recourse[1].background[0]) if isinstance(method, Preparing) else method
 
     def problem(self, *rows: int) -> Problem:
@@ -202,7 +202,7 @@ class _World(Model):
 
 @dataclass(frozen=True)
 class _Recorder:
-    """A searcher that keeps what it is given, and asks for nothing."""
+    """A searcher that records its problem, and asks for no states."""
 
     background: list[Background] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)

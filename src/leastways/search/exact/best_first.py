@@ -169,7 +169,7 @@ class _Run:
 
     @property
     def running(self) -> bool:
-        """Whether any search goes on."""
+        """Whether any search is still running."""
         return bool((self.status.state == RUNNING).any())
 
     def ask(self) -> Questions:
@@ -206,7 +206,7 @@ class _Run:
         tell_states(self.q, questions.people, questions.codes, accepted, self.status)
 
     def fail(self, failed: Mapping[int, ModelError]) -> None:
-        """End the searches of people on whom the model failed; what they asked last was not answered.
+        """End the searches of people on whom the model failed; their last states were not evaluated.
 
         Searches that met the limit on rows in this very round have asked too, so they, too, fall back to its beginning.
         """
@@ -219,7 +219,7 @@ class _Run:
         self.rest[lost] = np.minimum(self.rest[lost], self.status.floor[lost])
 
     def result(self, calls: int, failures: dict[int, ModelError]) -> Cheapest:
-        """Return what is known now."""
+        """Return the results so far."""
         status = self.status
         bound = np.minimum(np.minimum(self.rest, self.heaps.beyond), status.cost)
         return Cheapest(status.cost, bound, status.codes, self.spent, calls, failures)
@@ -266,7 +266,7 @@ class _Run:
         self.heaps = new
 
     def _widen_book(self) -> None:
-        """Make the asked long enough for a round."""
+        """Enlarge the array of asked states to hold a round."""
         running = np.add.reduceat(self.status.state == RUNNING, self.q.first[:-1], dtype=np.int64)
         most = np.minimum(np.minimum(self.status.left, MOST_ROWS), self.share * running)
         wanted = int(most[self.has_room].sum())

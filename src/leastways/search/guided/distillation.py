@@ -25,7 +25,7 @@ _HELD_BACK = 0.1
 
 @dataclass(frozen=True)
 class Distilled:
-    """A surrogate that all people share, and what it took."""
+    """A surrogate shared by all people, and the queries it took."""
 
     net: SharedNet
     queries: int
@@ -38,7 +38,7 @@ def distill(
     queries: int,
     seed: int,
 ) -> Distilled:
-    """Fit the surrogate with so many queries: rows as they are, moves around them, then moves near the boundary.
+    """Fit the surrogate within a number of queries: rows, changes of them, then changes near the boundary.
 
     `samples` holds training rows as people (their cost functions are not used); `ask` gives probabilities.
     """

@@ -66,7 +66,7 @@ class Guided:
 
 
 def nothing_shared(F: int) -> SharedNet:
-    """Return the shared surrogate of a model that was not distilled: it says nothing."""
+    """Return an empty shared surrogate, for a model that was not distilled."""
     none = np.zeros(0)
     return SharedNet(np.zeros(F + 1, np.int64), np.zeros(F), np.ones(F), np.zeros((1, 0)), none, none, _FIRST_DOUBT)
 
@@ -164,7 +164,7 @@ class GuidedRun:
         return self._with_rest(self._with_smaller(Questions(people[:n], codes[:n]), left), left)
 
     def _with_smaller(self, questions: Questions, left: NDArray[np.int64]) -> Questions:
-        """Add smaller changes than those of the options found, for those whose search is at its end."""
+        """Add smaller changes of the options found, for people whose search is otherwise finished."""
         g = self.archive
         who = (np.bincount(questions.people, minlength=len(left)) == 0) & (g.n_valid > 0) & ~self.shrunk
         quota = np.where(who & (g.rounds + self.shrink_rounds < self.most_rounds), np.minimum(left, self.round), 0)
@@ -178,7 +178,7 @@ class GuidedRun:
         return _merged(questions, Questions(people[:n], codes[:n]))
 
     def _with_rest(self, questions: Questions, left: NDArray[np.int64]) -> Questions:
-        """Add all other states that could help those who have no more questions, where what is left suffices for all.
+        """Add all other useful states for people without further proposals, if the remaining budget covers them.
 
         Then "nothing was found" means that there is nothing, and nothing that was found is worse than need be.
         """
@@ -215,7 +215,7 @@ class GuidedRun:
         return Questions(people[new], codes[new])
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
-        """Keep what was accepted, and learn."""
+        """Record the accepted states, and update the surrogate."""
         tell_guided(
             self.tables,
             self.net,
@@ -231,7 +231,7 @@ class GuidedRun:
         self.all_answered[questions.people] |= self.rest_asked[questions.people]
 
     def account(self) -> Account:
-        """Say why those got nothing who would not get more with a larger budget either."""
+        """Return the account; its reasons are for people whom a larger budget would not help."""
         g, P = self.archive, self.problem.n_people
         self._count_within_rules((g.n_valid == 0) & (g.n_asked >= self.problem.budget))
         refused_all = self.all_answered | (g.n_asked >= self.states)
@@ -262,7 +262,7 @@ def _merged(some: Questions, others: Questions) -> Questions:
 
 
 def _power_of_two(least: int) -> int:
-    """Return the smallest power of two that is at least so large."""
+    """Return the smallest power of two that is at least the number."""
     return 1 << (least - 1).bit_length()
 
 

@@ -194,7 +194,7 @@ def _range_fault(
 def to_preferences(
     schema: Schema, state: Mapping[str, Any], entries: Entries, before: Preferences | None = None
 ) -> Preferences | None:
-    """Return the preferences that entries mean, or None if they mean none. At least one feature must be open.
+    """Convert entries to preferences; None if they state none. At least one feature must be changeable.
 
     The page has no fields for `alpha`, stated costs and `editable`; those of `before` are kept as far as they still
     apply.
@@ -264,7 +264,7 @@ def _accepted(entry: Entry) -> Any:
 
 
 def from_preferences(schema: Schema, state: Mapping[str, Any], preferences: Preferences | None) -> Entries:
-    """Return entries that mean these preferences, for a person who has not entered anything yet.
+    """Convert preferences to entries, for a person who has not entered anything yet.
 
     Features that are locked or not editable become locks. Preferences that the form cannot express are approximated.
     """

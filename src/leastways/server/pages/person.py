@@ -95,7 +95,7 @@ class PersonPages:
         return see_other(_here(token))
 
     def _unchanged(self, request: Request, token: str, why: Superseded | RefinementLimit) -> Response:
-        """Say why the options stay, or redirect to the page with the latest entries.
+        """Explain why the options are unchanged, or redirect to the page with the latest entries.
 
         A script is on a page with other entries than the recorded ones, and shows a message.
         """
@@ -117,7 +117,7 @@ class PersonPages:
         return see_other(f"{_here(token)}#options")
 
     def _other_form(self, request: Request, token: str, answer: Answer) -> Response:
-        """Say that the schema has changed; earlier options would be shown with wrong labels."""
+        """Explain that the schema has changed; earlier options would be shown with wrong labels."""
         if self.service.still_fits(answer):
             return self.renderer.message(request, "changed", 200, again=_here(token))
         return self.renderer.message(request, "outdated", 409)

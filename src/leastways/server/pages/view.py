@@ -171,7 +171,7 @@ def _in_a_line(words: Words, state: Mapping[str, Any], option: RecourseOption) -
 
 
 def _easiest_for(texts: Catalogue, share: float, page: PageState) -> str:
-    """Say for what share of the cost samples this option is the cheapest."""
+    """State for what share of the cost samples this option is the cheapest."""
     kind = "without_preferences" if page.entries.empty else "with_preferences"
     if share < _RARELY:
         return texts("easiest.rarely")
@@ -211,7 +211,7 @@ def _explanation(texts: Catalogue, status: str, options: Sequence[OptionView], p
 
 
 def _advice(schema: Schema, texts: Catalogue, page: PageState) -> str:
-    """Say which entries could be loosened, if any are locked or limited; with all locked the explanation says it."""
+    """Suggest entries to loosen, if any are locked or limited; empty if all are locked."""
     if page.all_closed:
         return ""
     features = changeable(schema, page.plan.state)
