@@ -59,7 +59,7 @@ def answer(kernels: Path, before: str = "", **settings: str) -> float:
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_kernel_in_another_file_is_changed(elsewhere: bool, kernels: Path, tmp_path: Path) -> None:
+def test_change_of_a_kernel_in_another_file_recompiles(elsewhere: bool, kernels: Path, tmp_path: Path) -> None:
     """numba itself looks only at the file of the function that is called."""
     settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if elsewhere else {}
     for by in (1.0, 20.0):
@@ -68,7 +68,7 @@ def test_a_kernel_in_another_file_is_changed(elsewhere: bool, kernels: Path, tmp
     assert list((tmp_path / "cache" if elsewhere else kernels).rglob("outer.*.nbi"))
 
 
-def test_another_release_of_numba(kernels: Path, tmp_path: Path) -> None:
+def test_another_release_of_numba_recompiles(kernels: Path, tmp_path: Path) -> None:
     """numba itself leaves the other release's code in place and writes over it, while others may read it."""
     cache = tmp_path / "cache"
     assert answer(kernels, NUMBA_CACHE_DIR=str(cache)) == 2.0

@@ -238,7 +238,7 @@ EXTRAS = (
 
 @pytest.mark.slow
 def test_core_runs_with_none_of_the_extras() -> None:
-    """As in an environment where they are not installed: every import of one fails."""
+    """As in an environment without the extras: every import of one fails."""
     code = (Path(__file__).parent / "install" / "bare.py").read_text(encoding="utf-8")
     block = (
         "import sys\n"

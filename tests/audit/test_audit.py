@@ -130,7 +130,7 @@ def test_normal_band_of_many_people_equals_the_resampled_band(monkeypatch: pytes
 
 @pytest.mark.parametrize("people", [40, 6000])
 def test_curve_at_zero_or_one_has_a_band(people: int) -> None:
-    """As the same share has in the tables; but that nobody is below 0 is sure."""
+    """The band equals the interval in the tables, but the share of costs below 0 is exactly 0."""
     grid = np.array([0.0, 0.2, 0.4, 1.0])
     value, low, high = comparison._with_interval(np.full((1, people), 0.3), grid, Resampling(2000, 1, 1, 0), "all")
     assert value.tolist() == [0.0, 0.0, 1.0, 1.0]
@@ -218,7 +218,7 @@ def test_p_values_are_adjusted_for_all_groups_of_all_groupings() -> None:
 
 
 def test_groups_have_independent_resamples() -> None:
-    """The same figures in both groups: each is drawn by itself, or their ratio would seem certain."""
+    """Both groups have the same figures: with shared resamples their ratio would seem certain."""
     found = audit(plans(["female", "male"] * 40, np.repeat(np.linspace(0.1, 1, 40), 2)), "sex", bootstraps=400)
     line = row(found.ratios, "sex", "male", "coverage")
     assert line["ratio"] == pytest.approx(1)
@@ -326,7 +326,7 @@ def test_group_without_refused_people_is_listed_with_the_small_ones() -> None:
 
 
 def test_cost_of_few_people_is_not_tested() -> None:
-    """Fifty women were refused, and two of them have an option: what it costs says nothing about women."""
+    """Fifty women were refused, and two of them have an option: their costs do not represent the group."""
     served = [0.0] * 48 + [1.0] * 2 + [1.0] * 60
     made = plans(["female"] * 50 + ["male"] * 60, served, emc=[np.nan] * 48 + [0.5, 0.51] + [0.5] * 60)
     found = audit(made, "sex", reference={"sex": "male"}, permutations=400)

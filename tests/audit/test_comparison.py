@@ -30,7 +30,7 @@ def row_of(found: Audit, metric: str = "coverage") -> dict[str, Any]:
 
 
 def test_unfair_model_has_the_whole_gap() -> None:
-    """No state of half of the women is accepted: the search loses nothing that there was."""
+    """No state of half of the women is accepted, so the search loses nothing against the oracle."""
     found = separated(HALF + OPEN, HALF + OPEN)
     line = row_of(found)
     assert (line["value"], line["oracle"], line["lost"], line["reached"]) == (0.5, 0.5, 0.0, 1.0)
@@ -73,7 +73,7 @@ def test_parts_add_up_and_the_reference_has_no_gap() -> None:
 @pytest.mark.parametrize("women", [[0.5, np.inf], [0.5] * 3, [np.inf] * 3, HALF], ids=["half", "all", "none", "forty"])
 @pytest.mark.parametrize("found", [True, False], ids=["all found", "all lost"])
 def test_intervals_stay_within_possible_shares(women: list[float], found: bool) -> None:
-    """A group reaches something between nothing and what the oracle reaches, however small it is."""
+    """A group's share lies between 0 and the oracle's, however small the group is."""
     reached = women if found else [np.inf] * len(women)
     sex = ["female"] * len(women) + ["male"] * 40
     made = plans(sex, np.isfinite(reached + OPEN).tolist())
@@ -100,7 +100,7 @@ def test_small_loss_is_no_more_certain_than_none() -> None:
 
 
 def test_one_person_alone_has_no_interval() -> None:
-    """Under one of two cost functions: half a person is served, and nobody knows how the next fares."""
+    """The person is served under one of two cost functions, which gives no estimate of variance."""
     made = plans(["female"] + ["male"] * 40, [1.0] * 41)
     hidden, best = [truth([c, *OPEN]) for c in (0.5, np.inf)], [oracle([c, *OPEN]) for c in (0.5, np.inf)]
     line = row_of(audit_plans(made, "sex", truth=hidden, oracle=best, **QUICK))
@@ -109,7 +109,7 @@ def test_one_person_alone_has_no_interval() -> None:
 
 
 def test_real_model_that_refuses_women_has_a_model_gap() -> None:
-    """Women of this bank can do nothing about a no; a tiny budget then hurts men and women alike."""
+    """This model accepts no state of the women; a tiny budget then affects men and women alike."""
     credit = lw.datasets.load_credit(n=400)
     schema, base = credit.schema(), credit.model
     assert base is not None
@@ -131,7 +131,7 @@ def test_real_model_that_refuses_women_has_a_model_gap() -> None:
 
 
 def test_unsettled_oracle_counts_as_what_was_reached() -> None:
-    """What it did not settle counts as what the search reached, and is said."""
+    """Unsettled people count as the search's result, with a warning."""
     status = pd.Series(["bounded"] * 40 + ["exact"] * 40, dtype="str")
     found = separated(HALF + OPEN, [np.inf] * 40 + OPEN, status=status, bound=[0.7] * 40 + OPEN)
     assert row_of(found)["lost"] == 0.0

@@ -172,7 +172,7 @@ def test_share_of_one_has_an_interval() -> None:
 
 
 def test_share_near_one_is_no_more_certain_than_one() -> None:
-    """One of thirty is served under two of three cost functions: that says less for the group, not more."""
+    """One of thirty is served under two of three cost functions: the interval must not become narrower."""
     chance = Resampling(4000, 1, 1, 0)
     one, all_served = (GroupMeasure.of(pairs([last] + [1.0] * 29), True, chance, "near") for last in (2 / 3, 1.0))
     assert one.ends[0] < all_served.ends[0]
@@ -214,7 +214,7 @@ def test_ratio_interval_is_widened_for_the_smaller_group() -> None:
 
 
 def test_fractional_shares_are_not_treated_as_binary() -> None:
-    """Forty people of whom each is half served vary less than forty of whom half are; one alone tells nothing."""
+    """Forty people, each half served, vary less than forty of whom half are served."""
     chance = Resampling(4000, 1, 1, 0)
     low, high = GroupMeasure.of(pairs([0.5] * 40), True, chance, "x").ends
     assert 0.45 < low < 0.5 < high < 0.55

@@ -371,7 +371,7 @@ def shifts(quantile: Literal["cdf", "mid"], row: dict[str, Any] | None = None) -
     return {name: cost[space.offsets[f] : space.offsets[f] + space.used[0, f]] for f, name in enumerate(schema.names)}
 
 
-def test_cdf_shift_is_the_published_one() -> None:
+def test_cdf_shift_equals_the_published_one() -> None:
     got = shifts("cdf")  # from years 2, of which 3 of 8 rows are at or below
     beyond = np.array([7, 5, 4, 1, 8 * TAIL]) / 8
     assert got["years"] == pytest.approx(np.abs(np.log(beyond / (5 / 8))))
@@ -386,7 +386,7 @@ def test_the_mid_rank_stays_finite() -> None:
 
 
 @pytest.mark.parametrize("quantile", ["cdf", "mid"])
-def test_two_categories_cost_what_a_binary_number_costs(quantile: Literal["cdf", "mid"]) -> None:
+def test_two_categories_cost_the_same_as_a_binary_number(quantile: Literal["cdf", "mid"]) -> None:
     for row in ({"flag": 0, "pair": "no"}, {"flag": 1, "pair": "yes"}):
         got = shifts(quantile, row)
         assert got["pair"] == pytest.approx(got["flag"])

@@ -87,17 +87,17 @@ def test_whole_loss_matches_calculation_by_hand() -> None:
 
 
 @pytest.mark.parametrize("term", ["compute_yloss", "compute_proximity_loss", "compute_regularization_loss"])
-def test_terms_are_those_of_dice_ml(term: str) -> None:
+def test_terms_equal_those_of_dice_ml(term: str) -> None:
     assert getattr(descent(), term)().item() == pytest.approx(float(getattr(DicePyTorch, term)(theirs())), rel=1e-5)
 
 
-def test_diversity_is_that_of_dice_ml() -> None:
+def test_diversity_equals_that_of_dice_ml() -> None:
     assert descent().dpp_style("inverse_dist").item() == pytest.approx(
         float(DicePyTorch.dpp_style(theirs(), "inverse_dist")), rel=1e-5
     )
 
 
-def test_weights_are_those_of_dice_ml() -> None:
+def test_weights_equal_those_of_dice_ml() -> None:
     from leastways.baselines.dice_tables import weights_of
 
     made = descent()

@@ -131,7 +131,7 @@ def test_personal_ranges_hold_along_the_whole_path() -> None:
     assert "the model accepts none" in stuck["reason"]
 
 
-def test_reasons_say_what_is_missing() -> None:
+def test_reasons_state_what_is_missing() -> None:
     frame = pd.DataFrame({"x": [0, 1, 2, 3, 4], "g": ["a", "a", "a", "a", "b"]})
     schema = Schema.infer(frame).update(g={"direction": "fixed"})
     rec = Recourse(lambda rows: (rows["x"] >= 3) * 1.0, schema, Face(density=0), n_options=2, budget=2, n_costs=5)

@@ -97,7 +97,7 @@ def test_hanging_worker_is_restarted(source: Path, uninterrupted: Path, tmp_path
 
 
 def test_run_continues_after_scheduler_restart(source: Path, uninterrupted: Path, tmp_path: Path) -> None:
-    """Scheduler and workers are killed in the middle of a chunk, and others replace them."""
+    """Scheduler and workers are killed in the middle of a chunk, and are replaced."""
     port, mark = free_port(), tmp_path / "mark"
     rec = fitted(Misbehaving("hang", str(mark)))
     done = threading.Event()

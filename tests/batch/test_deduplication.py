@@ -100,10 +100,10 @@ def test_groups_do_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_large_numbers_beside_gaps_are_distinguished(
+def test_large_numbers_beside_missing_values_are_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    """Beside a gap, whole numbers become floats, which cannot hold the digits of large ones."""
+    """In a column with missing values, integers become floats, which cannot represent all large ones."""
     monkeypatch.setattr("leastways.batch.sources.BATCH", 6)
     applicants = people().iloc[[0, 1, 2] * 10].set_axis([f"q{i}" for i in range(30)], axis=0).astype({"age": "Int64"})
     applicants.loc["q3", "age"] = applicants.loc["q21", "age"] = 2**53 + 1
@@ -141,7 +141,7 @@ def test_people_with_other_preferences_are_no_duplicates(tmp_path: Path) -> None
 
 
 def test_the_two_hashes_of_a_value_are_independent() -> None:
-    """Else a collision in one would be one in both. Zero has one hash, whatever its sign."""
+    """Otherwise a collision in one would be one in both. Zero and negative zero have the same hash."""
     numbers = pd.Series([0.0, -0.0, 1.5, 2.0])
     one, other = (_hashes(numbers, key) for key in _KEYS)
     assert (one != other).all()

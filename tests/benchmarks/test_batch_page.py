@@ -62,7 +62,7 @@ def test_growth_is_checked_against_the_smaller_run() -> None:
     assert "busy all the time from about 11 workers on, so that a billion people take 278 hours at least" in found
 
 
-def test_the_page_has_its_marks(tmp_path: Path) -> None:
+def test_generated_section_of_the_page_is_replaced(tmp_path: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     copy = tmp_path / "scale.md"
@@ -75,7 +75,7 @@ def test_the_page_has_its_marks(tmp_path: Path) -> None:
     assert made.split(END)[1] == text.split(END)[1]
 
 
-def test_a_row_for_each_way_and_one_for_the_whole() -> None:
+def test_tasks_cover_each_mode_and_the_whole_run() -> None:
     args = _parser().parse_args(["--people", "10", "20", "--whole", "1000"])
     assert [(t.settings["what"], t.settings["people"], t.settings["workers"]) for t in tasks(args)] == [
         *[(what, n, w) for n in (10, 20) for what, w in (("plain", 1), ("files", 1), ("files", 2), ("dask", 2))],

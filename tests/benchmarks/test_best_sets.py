@@ -37,7 +37,7 @@ def on_the_way(near: tuple[int, ...], far: tuple[int, ...], present: tuple[int, 
 
 
 @given(seeds)
-def test_minimal_states_are_those_with_no_accepted_state_on_the_way(seed: int) -> None:
+def test_minimal_states_have_no_smaller_accepted_change(seed: int) -> None:
     rng = np.random.default_rng(seed)
     axes = some_axes(rng)
     states = list(product(*(axis.codes.tolist() for axis in axes)))
@@ -71,7 +71,7 @@ def test_the_best_set_is_the_best_of_all_sets(seed: int, size: int) -> None:
 
 
 def test_exchanges_of_single_states_are_not_the_end() -> None:
-    """Two states in the place of two others serve all; neither of them helps alone."""
+    """Exchanging two states for two others serves all samples; either exchange alone does not help."""
     serves = np.zeros((4, 24), np.bool_)
     serves[0, :13] = serves[1, 13:23] = True
     serves[2, ::2] = serves[3, 1::2] = True

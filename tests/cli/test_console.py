@@ -103,7 +103,7 @@ def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) ->
         ("/src/leastways/__main__.py", "/here/bin/python", "python -m leastways"),
     ],
 )
-def test_this_program_is_named_as_the_shell_finds_it(
+def test_program_is_named_by_the_command_that_the_shell_finds(
     monkeypatch: pytest.MonkeyPatch, argv: str, on_path: str | None, typed: str
 ) -> None:
     monkeypatch.setattr(sys, "argv", [argv, "demo"])

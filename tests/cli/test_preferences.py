@@ -94,7 +94,7 @@ def test_ranges_are_parsed() -> None:
         parse_preferences(SCHEMA, (), (), (), None, ["hour=20:30"])
 
 
-def test_a_category_that_holds_a_comma() -> None:
+def test_category_may_contain_a_comma() -> None:
     table = Schema.infer(pd.DataFrame({"car": ["none", "used, old", "used, old, broken", "new"]}))
     for text, values in [
         ("used, old", ["used, old"]),
@@ -117,7 +117,7 @@ def test_an_example_is_of_a_number_where_nothing_else_is_meant() -> None:
         parse_preferences(Schema.infer(TRAIN[["job"]]), (), (), (), None, ["20:50"])
 
 
-def test_a_feature_whose_name_holds_a_comma() -> None:
+def test_feature_name_may_contain_a_comma() -> None:
     table = Schema.infer(pd.DataFrame({"a,b": [1, 2], "a": [1, 2], "b": [1, 2]}))
     said = parse_preferences(table, ["a,b"], (), (), None, ())
     assert said is not None

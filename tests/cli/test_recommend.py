@@ -70,7 +70,7 @@ def test_an_unedited_schema_is_noted(bank: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["recommend", "demo"])
 def test_defaults_are_those_of_the_library(command: str) -> None:
-    """What is not said on the command line is as in Python; the demo keeps its own sizes."""
+    """Options left out on the command line have Python's defaults; the demo has its own."""
     library = {name: p.default for name, p in signature(lw.Recourse).parameters.items()}
     names = {"options": "n_options", "costs": "n_costs", "distribution": "costs", "seed": "random_state"}
     own = {"target"} if command == "recommend" else {"options"}  # a label comes as text, a menu of six fits a screen
@@ -352,7 +352,7 @@ def test_every_help_has_examples_and_exit_codes(bank: Path) -> None:
 
 
 def test_other_columns_of_the_training_table_change_nothing(bank: Path, plans_file: Path, tmp_path: Path) -> None:
-    """A customer's number, say: it changes nothing."""
+    """A customer number, for example."""
     train = table(bank / "train.csv")
     train.assign(customer=range(len(train)), note="x")[["note", *train.columns, "customer"]].to_csv(
         tmp_path / "wide.csv", index=False

@@ -48,7 +48,7 @@ def test_json_output_counts_solved_people(bank: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_failure_in_a_batch_run_exits_with_4(bank: Path, tmp_path: Path) -> None:
-    """Their status is `none_found`, but nobody knows whether there is nothing: the code says so, as for a file."""
+    """Their status is `none_found`, but the search was incomplete: the exit code is that for a file."""
     asked = {"model": "bank_rule:never_accepts_cooks"}
     wanted = recommend(bank, tmp_path / "plans.json", "--editable", "hours-week", **asked)
     result = recommend(bank, tmp_path / "plans", "--editable", "hours-week", **asked)
@@ -63,7 +63,7 @@ def test_a_model_failure_in_a_batch_run_exits_with_4(bank: Path, tmp_path: Path)
 
 
 def test_audit_by_compares_a_sample_and_says_so(bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a sample where there are too many people, which the report says."""
+    """With too many people, a sample is compared, and the report states this."""
     monkeypatch.setattr("leastways.cli.recommend.SAMPLE", 8)
     result = recommend(bank, tmp_path / "plans", "--audit-by", "job title", "--audit-by", "age:30")
     assert result.exit_code == 0, result.output
@@ -78,7 +78,7 @@ def test_audit_by_compares_a_sample_and_says_so(bank: Path, tmp_path: Path, monk
 
 
 def test_repeated_labels_are_an_error_only_where_labels_are_needed(bank: Path, tmp_path: Path) -> None:
-    """Nobody is asked for by label there; where somebody is, it is said that this cannot be."""
+    """Repeated labels are accepted unless an option refers to people by label."""
     rows = pd.read_csv(bank / "people.csv")
     rows.assign(id=rows["id"] // 1000).to_csv(tmp_path / "alike.csv", index=False)
     alike = {"people": str(tmp_path / "alike.csv")}
@@ -192,7 +192,7 @@ def test_a_failing_model_exits_with_3(bank: Path, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_run_can_be_interrupted_and_resumed(bank: Path, tmp_path: Path) -> None:
-    """Real processes, all of which get the signal, as from a terminal; the same command with --resume goes on."""
+    """All processes get the signal, as from a terminal; the same command with --resume continues the run."""
     started, plans = tmp_path / "started", tmp_path / "plans"
     last = [tuple(row) for row in pd.read_csv(bank / "people.csv")[["age", "hours-week"]].tail(4).to_numpy().tolist()]
     (tmp_path / "slow_rule.py").write_text(

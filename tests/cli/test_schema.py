@@ -121,7 +121,7 @@ def test_columns_that_cannot_be_dropped_are_named(customers: Path, tmp_path: Pat
 
 
 def test_the_printed_rule_is_valid(bank: Path, tmp_path: Path) -> None:
-    """What is said at the end can be done: the line makes a schema with that rule."""
+    """The rule printed at the end can be pasted into a schema."""
     out = tmp_path / "schema.yaml"
     said = run("schema", "infer", bank / "train.csv", "-t", "approved", "-o", out).stdout
     line = said[said.index("`rules") + 1 : said.rindex("`")]

@@ -52,7 +52,7 @@ def test_the_password_is_left_out_where_the_driver_repeats_it() -> None:
 
 
 def test_callers_over_http_do_not_see_the_cause() -> None:
-    """What callers over HTTP are told is the message of this error."""
+    """Callers over HTTP get the message of this error."""
     engine = open_engine(NOBODY.replace("://", "+psycopg://"))
     with pytest.raises(DatabaseDown) as error, reading(engine) as session:
         session.connection()

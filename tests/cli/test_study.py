@@ -34,7 +34,7 @@ def answer(study: Study, place: Path) -> Path:
     return study_answers.answered(study, offered, place)
 
 
-def test_create_collect_analyse(folder: Path, tmp_path: Path) -> None:
+def test_study_can_be_created_collected_and_analysed(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("statsmodels")
     study = create(
         folder, tmp_path / "study", "--data", folder / "train.csv", "--annotators", "ann,bob,cy", "--seed", 3

@@ -74,7 +74,7 @@ def test_belief_can_be_shown_as_tables(recourse: lw.Recourse, refused: pd.DataFr
 @settings(max_examples=15)
 @given(seeds)
 def test_equal_weights_and_repeated_samples_give_the_same_figures(seed: int) -> None:
-    """A sample that weighs 0 counts for nothing, whatever its costs; its weight on another counts as a copy of it."""
+    """A sample of weight 0 has no effect; a doubled weight equals a repeated sample."""
     world = make_world(seed % 100, n=20)
     people = world.refused().head(3)
     if people.empty:

@@ -207,7 +207,7 @@ def test_a_full_cost_table_is_read_from_the_present_value_to_the_future_one() ->
             assert (cost == table.loc[present, value]).all()
 
 
-def test_a_cost_table_of_numbers_leaves_out_what_it_does_not_name() -> None:
+def test_cost_table_of_numbers_forbids_the_values_it_omits() -> None:
     samples = sample(Preferences(editable=["hours", "job"], costs={"hours": {40: 0.5, 45.0: 0.0}}))
     for p, present in enumerate(PEOPLE["hours"]):
         costs = costs_of(samples, p, "hours")
@@ -234,7 +234,7 @@ def test_all_preferences_can_be_combined() -> None:
 
 
 def test_people_with_and_without_preferences_share_a_table() -> None:
-    """What one person said changes nothing for the next."""
+    """Preferences of one person do not affect the next."""
     encoded = SCHEMA.encode(PEOPLE)
     model = CostModel.fit(SCHEMA, CostDistribution(), TRAIN)
     keys = keys_of_rows(encoded.content(), 0)
@@ -260,7 +260,7 @@ def test_options_stay_within_what_a_person_accepts() -> None:
 
 
 def test_a_cheap_move_that_a_person_names_is_taken() -> None:
-    """Savings up to 9,000 for nothing: every option uses it, and all samples are served at no cost."""
+    """Savings up to 9,000 at cost 0: every option uses them, and all samples are served at no cost."""
     target = SCHEMA.by_name["savings"].values[-1]
     plans = recommend(Preferences(editable=["savings"], costs={"savings": {target: 0.0}}))
     assert (plans.summary["emc"] == 0).all()

@@ -38,7 +38,7 @@ def assert_fits_schema(data: Dataset) -> None:
 # ---- Adult
 
 
-def test_adult_groups(tmp_path: Path) -> None:
+def test_adult_values_are_grouped(tmp_path: Path) -> None:
     data = load_adult(write_adult(tmp_path))
     frame = data.frame
     assert_split(data)
@@ -64,14 +64,14 @@ def test_adult_levels_of_capital_and_unknown_rows(tmp_path: Path) -> None:
     }
 
 
-def test_adult_seed_decides_who_is_drawn(tmp_path: Path) -> None:
+def test_adult_sample_depends_on_the_seed(tmp_path: Path) -> None:
     folder = write_adult(tmp_path)
     first, again, other = (load_adult(folder, random_state=seed).people for seed in (0, 0, 1))
     pd.testing.assert_frame_equal(first, again)
     assert list(first.index) != list(other.index)
 
 
-def test_adult_bad_files_and_settings(tmp_path: Path) -> None:
+def test_adult_refuses_invalid_files_and_settings(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="unknown must be 'keep' or 'drop', not 'guess'"):
         load_adult(tmp_path, unknown="guess")  # type: ignore[arg-type]
     for name, replaced, message in (
@@ -114,7 +114,7 @@ def test_recidivism_words(tmp_path: Path) -> None:
     assert ((data.frame["gender"] == "Male") == (raw["MALE"] == 1)).all()
 
 
-def test_recidivism_bad_file(tmp_path: Path) -> None:
+def test_recidivism_refuses_an_invalid_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="column 'MARRIED' holds 2; expected 0 or 1"):
         load_recidivism(write_recidivism(tmp_path, MARRIED=2))
     (tmp_path / "recidivism" / "Data_1980.csv").write_text("WHITE,ALCHY\n0,1\n")

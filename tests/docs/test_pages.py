@@ -33,7 +33,7 @@ def page_text(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_code_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_prints_the_output_on_the_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = [name for name in NEEDS.get(page.name, ()) if find_spec(name) is None]
     if missing:
         pytest.skip(f"{page.name} needs {', '.join(missing)}")
@@ -102,7 +102,7 @@ def test_pages_mention_the_project_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["api.md", "cli.md", "service-yaml.md", "http.md"])
-def test_reference_is_what_the_code_says(name: str) -> None:
+def test_reference_is_up_to_date(name: str) -> None:
     made = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["PAGES"][name]()
     shown = page_text(ROOT / "docs" / "reference" / name)
     assert shown == made, f"docs/reference/{name} is out of date: run python docs/make_reference.py"

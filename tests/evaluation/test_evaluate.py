@@ -143,7 +143,7 @@ def test_hidden_preferences_reproduce_the_hidden_costs() -> None:
 
 
 def test_the_search_never_sees_the_hidden_function() -> None:
-    """Same seed on both sides: none of the search's samples is anybody's hidden function."""
+    """With the same seed for both, none of the search's samples equals a hidden function."""
     people = PEOPLE.assign(hours=[0, 1, 2, 3]).set_axis([0, 1, 2, 3], axis=0)
     truth = simulate_people(people, SCHEMA, TRAIN, random_state=0)
     seen: list[Any] = []

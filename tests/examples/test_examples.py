@@ -34,7 +34,7 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_example_is_small_and_says_how_to_run_it(path: Path) -> None:
+def test_example_is_small_and_states_how_to_run_it(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= MOST_LINES
     assert f"python examples/{path.name}" in text.partition('"""\n\nfrom')[0]

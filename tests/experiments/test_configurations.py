@@ -115,7 +115,7 @@ class TestRows:
         numbers, _ = collect([told], store)
         assert [gap.ours for gap in gaps(numbers) if gap.measure == "FS@1"] == [25.0]
 
-    def test_the_oracle_is_one_whatever_budget_it_is_listed_with(self, tmp_path: Path) -> None:
+    def test_oracle_is_shared_by_all_budgets(self, tmp_path: Path) -> None:
         store = Store("smoke", tmp_path)
         oracles = [replace(CELL, method="oracle", budget=budget) for budget in (200, 5000)]
         for oracle in oracles:
@@ -232,7 +232,7 @@ def test_one_person_many_functions_is_one_answer() -> None:
     assert often == pytest.approx(once)
 
 
-def test_examples_say_where_they_are_from(tmp_path: Path) -> None:
+def test_examples_name_their_source(tmp_path: Path) -> None:
     store, cell = Store("smoke", tmp_path), replace(CELL, design="examples")
     put(store, cell, costs(1, 1))
     person = {"person": "7", "state": {"age": "30"}, "scores": {}, "options": []}

@@ -35,7 +35,7 @@ def test_only_public_names_are_imported(path: Path) -> None:
     assert [found for found in taken(path) if not is_public(*found)] == []
 
 
-def test_what_is_not_public_is_noticed() -> None:
+def test_private_imports_are_found() -> None:
     assert not is_public("leastways.costs.kernels", "top_of")
     assert not is_public("leastways.kernels", "tables")
     assert not is_public("leastways.search", "base")

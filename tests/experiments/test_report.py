@@ -84,14 +84,14 @@ def test_a_ratio_of_shares_of_all_people_is_not_certain(tmp_path: Path) -> None:
 
 
 def test_a_share_that_does_not_vary_is_not_certain() -> None:
-    """Nobody in one seed, or as many in each: there is no interval, rather than one of no width."""
+    """If the share is 0, or equal in all seeds, there is no interval, rather than one of width 0."""
     assert shown(mean_of(cells(73.6, 73.6, 73.6), "FS@1"), "FS@1") == "73.6"
     assert shown(mean_of(cells(0.0, error=0.0), "FS@1"), "FS@1") == "0.0"
     same = [{"means": {"Val": 50.0}, "errors": {"Val": 1.0}}] * 3
     assert shown(mean_of(same, "Val"), "Val") == "50.0 ± 0.0"  # no hidden function has a part in it
 
 
-def test_differences_are_found_and_an_unknown_cause_is_said(tmp_path: Path) -> None:
+def test_differences_are_found_and_unknown_causes_are_stated(tmp_path: Path) -> None:
     store = Store("smoke", tmp_path)
     near, far = Cell("adult_binary", "cols-paper"), Cell("adult_binary", "random-paper")
     costs = np.full(100, INF)

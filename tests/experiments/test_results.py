@@ -137,7 +137,7 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path: Path, configs: Path) 
     assert "no method 'no such method'" in store.manifest["failures"][bad.key]["error"]
 
 
-def test_a_run_that_was_made_is_kept_as_it_is(tmp_path: Path, configs: Path) -> None:
+def test_finished_run_is_not_changed(tmp_path: Path, configs: Path) -> None:
     arguments = [
         "run",
         "small",

@@ -33,7 +33,7 @@ def test_sets_hold_what_the_model_accepts_permitted_or_not(name: str) -> None:
         assert set(plans.changes["feature"]) & fixed  # what leastways itself never offers
 
 
-def test_sets_are_full_where_the_paper_has_them_full() -> None:
+def test_sets_are_full_where_those_of_the_paper_are() -> None:
     assert (plans_of(WholeSets("cols")).summary["n_options"] == 5).all()
 
 

@@ -56,7 +56,7 @@ def test_contradictory_rules_are_refused(rules: list[Any], directions: dict[str,
 
 
 @pytest.mark.parametrize(("rules", "directions"), CONSISTENT)
-def test_consistent_rules_are_not(rules: list[Any], directions: dict[str, str]) -> None:
+def test_consistent_rules_are_accepted(rules: list[Any], directions: dict[str, str]) -> None:
     assert len(with_rules(*rules, **directions).rules) == len(rules)
 
 
@@ -101,7 +101,7 @@ def test_rules_are_refused_exactly_where_no_state_meets_them(rules: list[Any]) -
 
 
 @given(state_rules)
-def test_clauses_mean_what_the_rule_says(rule: Any) -> None:
+def test_clauses_are_equivalent_to_the_rule(rule: Any) -> None:
     """The kernels see rules as clauses: one of the literals of each must hold."""
     schema = with_rules()
     clauses = constraints_of([rule], grids_of(schema)).clauses

@@ -361,7 +361,7 @@ def test_another_target_needs_no_new_table() -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 0.0])
 def test_a_row_that_the_encoder_refuses_affects_no_other_person(scale: float) -> None:
-    """Others keep the table, wherever they stand; so do those whose rows do not share a call with the refused ones."""
+    """The others keep the table, whether or not they share a call with the refused row."""
 
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         if (frame["income"] == 123.0).any():

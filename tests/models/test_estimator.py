@@ -140,7 +140,7 @@ def test_scores_are_not_taken_for_labels() -> None:
         as_model(ScoresOnly(), 1).probability(FRAME)
 
 
-def test_adapters_pickle() -> None:
+def test_adapters_can_be_pickled() -> None:
     model = as_model(pipeline().fit(FRAME, yes(FRAME)), 1)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.probability(FRAME), model.probability(FRAME))

@@ -218,7 +218,7 @@ def with_workers() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", with_workers())
 def test_results_are_bit_identical_for_any_number_of_workers(name: str) -> None:
-    """Asked as they are, they add up trees in the order in which their workers finish."""
+    """By default, forests add up trees in the order in which their workers finish."""
     estimator = make_pipeline(encoder(), with_workers()[name]).fit(TRAIN, Y)
     model = as_model(estimator, 1)
     with parallel_backend("threading", n_jobs=2):

@@ -41,8 +41,8 @@ def test_skops_round_trip(tmp_path: Path) -> None:
     np.testing.assert_array_equal(as_model(loaded, 1).probability(FRAME), fitted.predict_proba(FRAME)[:, 1])
 
 
-def test_skops_of_a_pipeline_that_fills_gaps(tmp_path: Path) -> None:
-    """Nothing in it could do harm, so it needs no trust."""
+def test_skops_loads_a_pipeline_with_an_imputer(tmp_path: Path) -> None:
+    """All its types are harmless, so it requires no trust."""
     io = pytest.importorskip("skops.io")
     io.dump(gaps.pipeline(), tmp_path / "model.skops")
     loaded = load_model(tmp_path / "model.skops")

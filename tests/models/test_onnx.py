@@ -164,7 +164,7 @@ def test_sparse_encoder_is_supported() -> None:
 
 
 def test_graph_with_labels_only_is_supported() -> None:
-    """skl2onnx gives a margin classifier labels beside raw margins, which are no probabilities."""
+    """skl2onnx exports a margin classifier with labels and raw margins, which are no probabilities."""
     fitted = LinearSVC().fit(FRAME[NUMBERS].to_numpy(), yes(FRAME))
     answer = as_model(OnnxModel(export(fitted, tensor(FRAME[NUMBERS]))), 1).probability(FRAME[NUMBERS])
     assert (answer == fitted.predict(FRAME[NUMBERS].to_numpy())).mean() > 0.98

@@ -46,7 +46,7 @@ def test_rows_and_calls_are_counted_exactly(sizes: list[int]) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["ok", "raise", "nan", "high", "short"])), max_size=12))
 def test_only_failing_groups_are_lost(rows: list[tuple[int, str]]) -> None:
-    """Whatever mix of good and bad rows: answers, losses and counts are what the rows alone say."""
+    """For any mix of good and bad rows, outputs, failures and counts depend on the rows alone."""
     frame = pd.DataFrame({"group": [g for g, _ in rows], "way": [w for _, w in rows]}, dtype=object)
     counter = meter_of(_as_its_column_tells)
     values, failures = counter.evaluate_by_group(frame, np.array([g for g, _ in rows], dtype=np.int64))

@@ -98,7 +98,7 @@ def test_training_flags_are_put_back_after_an_error() -> None:
     assert all(part.training for part in module.modules())
 
 
-def test_it_pickles_and_goes_into_all_of() -> None:
+def test_torch_model_can_be_pickled_and_combined() -> None:
     model = TorchModel(network(1), ENCODER)
     expected = as_model(model, 1).probability(FRAME)
     again = pickle.loads(pickle.dumps(as_model(model, 1)))

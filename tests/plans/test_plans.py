@@ -121,7 +121,7 @@ def test_text_of_a_plan_states_every_option() -> None:
     assert str(plans()["ann"]) == text
 
 
-def test_text_without_options_says_why() -> None:
+def test_text_without_options_gives_the_reason() -> None:
     assert plans()["bob"].to_text() == f"Person bob: {STATUSES['already_positive']} (chance of a yes now: 90%)."
     assert plans()["dée"].to_text().endswith("\n  column 'debt': bad")
     assert "the model failed" in plans()["cy"].to_text()

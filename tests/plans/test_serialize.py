@@ -73,7 +73,7 @@ def test_missing_values_of_every_dtype_round_trip(column: pd.Series[Any]) -> Non
 
 
 def test_a_bad_row_with_an_odd_value_does_not_lose_the_rest() -> None:
-    """Somebody's list in a number column makes that person invalid; the file is still written."""
+    """A list in a numeric column makes that person invalid; the file is still written."""
     odd = PEOPLE.copy()
     odd["debt"] = pd.Series([0.5, 1.25, 9.0, [1, 2]], index=odd.index, dtype=object)
     back = RecoursePlans.from_json(plans(people=odd).to_json())

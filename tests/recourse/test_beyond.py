@@ -81,7 +81,7 @@ def test_options_are_accepted_and_permitted_beyond_the_grid(world: Any, method: 
 
 
 @pytest.mark.parametrize("changed", [{}, {"method": "cols"}, {"objective": "satisfaction"}], ids=str)
-def test_a_table_gives_the_same_plans_as_frames(changed: dict[str, Any]) -> None:
+def test_encoder_table_gives_the_same_plans_as_frames(changed: dict[str, Any]) -> None:
     fast, slow = asked(**changed).recommend(PEOPLE), asked(Whole(MODEL), **changed).recommend(PEOPLE)
     assert fast.settings["model_path"] == "tabulated"
     pd.testing.assert_frame_equal(fast.options, slow.options, check_exact=True)
@@ -102,7 +102,7 @@ def test_people_within_the_grid_keep_their_cost_samples() -> None:
     assert draws[rare] == len(draws) - 1
 
 
-def test_below_the_grid_there_is_no_way_down() -> None:
+def test_no_decrease_is_possible_below_the_grid() -> None:
     rec, people = asked(schema=SCHEMA.update(age={"direction": "down"})), PEOPLE.assign(age=1)
     assert "income" in set(rec.recommend(people).changes["feature"])
     assert "age" not in set(rec.recommend(people).changes["feature"])
@@ -127,7 +127,7 @@ def test_oracle_equals_full_enumeration() -> None:
         assert found.cost == pytest.approx(np.sum(moved, axis=0)[accepted].min())
 
 
-def test_distilled_warm_and_certified() -> None:
+def test_people_beyond_the_grid_work_with_distillation_warm_start_and_certificates() -> None:
     rec = asked(budget=40)
     rec.fit(TRAIN, distill=300)
     plans = rec.recommend(PEOPLE)
@@ -146,7 +146,7 @@ def test_measures_stay_between_0_and_1() -> None:
     assert ((found >= 0) & (found <= 1)).all(axis=None)
 
 
-def test_what_a_cost_table_says_of_them() -> None:
+def test_cost_table_may_cover_values_beyond_the_grid() -> None:
     """A table by present and future values may have rows beyond the ends; a future value must be on the grid."""
     ages = SCHEMA.by_name["age"].values
     table = pd.DataFrame(0.25, index=[9, *ages], columns=ages)
@@ -160,8 +160,8 @@ def test_what_a_cost_table_says_of_them() -> None:
         asked().recommend(person, Preferences(costs={"age": {9: 0.5}}))
 
 
-def test_a_rule_may_name_where_only_people_stand() -> None:
-    """With a valid range that says so; else a number off the grid is taken for a slip."""
+def test_rule_may_name_values_that_only_people_have() -> None:
+    """This requires a valid range that includes the value; otherwise a number off the grid is refused."""
     rule = IfThen({"age": 100}, {"school": ["high"]})
     plans = asked(schema=SCHEMA.update(rules=[rule])).recommend(PEOPLE.assign(age=100, income=800.0, school="none"))
     stays = plans.options["age"] == 100

@@ -19,7 +19,7 @@ from tests.support.bank_people import SCHEMA, TRAIN, chance, recourse, refused
 
 
 def test_constructor_does_no_work() -> None:
-    """Nonsense is kept as it is: only `fit` looks at it."""
+    """Invalid settings are stored unchanged: `fit` checks them."""
     rec = Recourse("no model", "no schema", budget=-1, method=3)  # type: ignore[arg-type]
     assert rec.get_params(deep=False)["budget"] == -1
     assert not [name for name in vars(rec) if name.endswith("_")]

@@ -234,7 +234,7 @@ def test_threads_may_share_a_fast_model() -> None:
 
 
 def test_options_that_the_table_was_wrong_about_are_found_again_without_it() -> None:
-    """An encoder that looks at two columns in a few states that no check meets, but that a search would offer."""
+    """The encoder combines two columns in a few states that no check covers, but that a search would offer."""
 
     def encode(frame: pd.DataFrame) -> NDArray[np.float64]:
         x, y = frame["x"].to_numpy(float), frame["y"].to_numpy(float)

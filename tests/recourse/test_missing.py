@@ -47,7 +47,7 @@ def test_missing_values_stay_missing_with_every_method(method: str) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"method": "cols"}, {"objective": "satisfaction"}], ids=str)
 @pytest.mark.parametrize("indicator", [False, True])
-def test_a_table_gives_the_same_plans_as_frames(indicator: bool, settings: dict[str, Any]) -> None:
+def test_encoder_table_gives_the_same_plans_as_frames(indicator: bool, settings: dict[str, Any]) -> None:
     model = pipeline(indicator)
     fast = recourse(model, **settings).recommend(PEOPLE)
     slow = recourse(Whole(model), **settings).recommend(PEOPLE)
@@ -70,7 +70,7 @@ def test_trees_that_support_missing_values() -> None:
         assert recourse(model).recommend(whole)[label].options == plans[label].options
 
 
-def test_a_model_that_cannot_take_a_gap_fails_on_that_person_alone() -> None:
+def test_model_without_support_for_missing_values_fails_on_that_person_alone() -> None:
     def picky(frame: pd.DataFrame) -> Any:
         if frame["income"].isna().any():
             raise ValueError("Input contains NaN")
@@ -129,7 +129,7 @@ def test_rules_treat_missing_values_as_meeting_no_condition() -> None:
     assert free.any()
 
 
-def test_distilled_warm_and_certified() -> None:
+def test_missing_values_work_with_distillation_warm_start_and_certificates() -> None:
     model = pipeline()
     rec = recourse(model, budget=40)
     rec.fit(TRAIN, distill=300)

@@ -47,7 +47,7 @@ class Asked:
 
 
 @pytest.mark.parametrize("method", ["guided", "cols", "random", lw.COLS(proposals="paper"), "pcols"])
-def test_the_nearest_miss_is_the_likeliest_state_asked_that_one_may_reach(method: Any) -> None:
+def test_nearest_miss_is_the_permitted_evaluated_state_of_highest_probability(method: Any) -> None:
     model = Asked(0.7)
     rec = lw.Recourse(model, SCHEMA, method, threshold=0.9, budget=60, n_costs=20, n_options=2).fit(TRAIN)
     for label in PEOPLE.index:

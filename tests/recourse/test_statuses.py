@@ -57,7 +57,7 @@ def test_none_exists_where_nothing_can_move() -> None:
     assert (plans.summary["queries"] == 1).all()
 
 
-def test_none_exists_for_one_who_is_at_the_end_of_what_they_would_change() -> None:
+def test_none_exists_for_a_person_at_the_limit_of_their_only_feature() -> None:
     people = PEOPLE.assign(school=["high", *PEOPLE["school"][1:]])
     plans = recourse(threshold=0.9).recommend(people, preferences=Preferences(editable=["school"]))
     stuck = "nothing this person may change has another permitted value"
@@ -86,7 +86,7 @@ def test_budget_of_one_evaluates_only_the_present_state() -> None:
 
 @pytest.mark.parametrize("method", ["guided", "cols", "pcols", "ls", "random"])
 def test_rules_that_permit_no_other_state_end_the_search(method: str) -> None:
-    """Ageing a year would take a million more of income: no proposal is ever made, so nothing is asked."""
+    """A year of age requires a million more of income: no state is permitted, so none is evaluated."""
     schema = SCHEMA.update(rules=[Linked("age", requires="income", at_least=1e6)])
     plans = recourse(schema=schema, method=method).recommend(PEOPLE, preferences=Preferences(editable=["age"]))
     proven = method == "guided"
@@ -195,7 +195,7 @@ def test_a_model_that_fails_on_one_person_as_they_are(fault: str) -> None:
     assert plans.summary["queries"].sum() == plans.settings["model_rows"]
 
 
-def test_people_who_would_not_get_more_with_a_larger_budget_are_told() -> None:
+def test_reason_states_that_a_larger_budget_would_not_help() -> None:
     fixed = SCHEMA.update({name: {"direction": "fixed"} for name in SCHEMA.names if name != "school"})
     plans = recourse(lambda frame: np.zeros(len(frame)), schema=fixed).recommend(PEOPLE)
     levels = len(SCHEMA.by_name["school"].values)
@@ -249,7 +249,7 @@ def test_a_model_that_fails_on_all_that_one_person_could_become(fault: str) -> N
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("status", ["already_positive", "found", "none_exists"])
-def test_where_anybody_is_answered_all_keep_what_they_have(fault: str, status: str) -> None:
+def test_results_are_kept_if_any_person_is_solved(fault: str, status: str) -> None:
     one = (TRAIN[chance(TRAIN) >= 0.9] if status == "already_positive" else PEOPLE).head(1).set_axis(["x"], axis=0)
     wants = 1 if status == "none_exists" else 9000
     said = {label: Preferences(ranges={"income": (9001, 9001)}) for label in PEOPLE.index}

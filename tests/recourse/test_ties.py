@@ -104,7 +104,7 @@ def test_tie_is_accepted_where_predict_does_not_decide() -> None:
         assert (asked.probability(PEOPLE[half].copy()) == 0.5).all()
 
 
-def test_of_several_classes_only_those_before_it_take_a_tie() -> None:
+def test_tie_among_several_classes_goes_to_the_earlier_class() -> None:
     class Three:
         classes_ = ("a", "b", "c")
 

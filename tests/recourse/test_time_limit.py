@@ -39,7 +39,7 @@ def test_zero_time_limit_gives_no_options(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_time_runs_out_on_the_way(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_limit_during_a_search_keeps_results(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that moves on a second whenever it is looked at."""
     ticks = iter(range(1000))
     monkeypatch.setattr(base, "monotonic", lambda: float(next(ticks)))

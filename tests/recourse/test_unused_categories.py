@@ -41,7 +41,7 @@ def _with_gaps() -> Pipeline:
 
 @pytest.mark.parametrize("model", [STRICT, _with_gaps()], ids=["strict", "gaps"])
 @pytest.mark.parametrize("method", ["guided", COLS(proposals="paper")], ids=["guided", "paper"])
-def test_plans_are_those_by_frames_and_lead_to_none_of_them(model: Pipeline, method: str | COLS) -> None:
+def test_plans_equal_those_by_frames_and_avoid_unused_categories(model: Pipeline, method: str | COLS) -> None:
     people = PEOPLE.astype({"school": SCHOOL})
     fast, slow = recourse(model, method).recommend(people), recourse(Whole(model, 1), method).recommend(people)
     assert fast.settings["model_path"] == "tabulated"
@@ -66,7 +66,7 @@ def test_person_in_an_unused_category_does_not_affect_the_others() -> None:
 
 @pytest.mark.parametrize("method", ["guided", "ar", "face-knn"])
 def test_values_that_an_encoder_knows_are_tabulated_beside_those_it_refuses(method: str) -> None:
-    """People may stand in a value that nobody is led to, of any feature."""
+    """A person's present value may be an excluded value of any feature."""
     schema = SCHEMA.update(job={"excluded": ["cook"]}, age={"excluded": [20, 33, 34]})
     people = PEOPLE.astype({"school": SCHOOL})
     assert (people["job"] == "cook").any()
@@ -99,8 +99,8 @@ def test_another_model_is_noticed_when_a_run_of_many_people_goes_on() -> None:
     assert set(rows["a"]) == set(rows["b"]) == {"c0", "c1"}
 
 
-def test_an_exact_least_cost_does_not_lead_there() -> None:
-    """Whatever costs somebody states: a value that nobody is led to costs nothing here, and one that is a lot."""
+def test_oracle_never_uses_unused_categories() -> None:
+    """Excluded values are not used even where their stated cost is 0 and that of the permitted value is high."""
     person = PEOPLE.astype({"school": SCHOOL}).query("school == 'low'").head(1)
     told = {"school": {"higher": 0.0, "none": 0.0, "mid": 0.9}}
     found = oracle(lambda frame: (frame["school"] != "low").to_numpy(float), SCHEMA, person, told)

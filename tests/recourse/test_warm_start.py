@@ -83,7 +83,7 @@ def test_warm_start_states_count_towards_the_budget(budget: int) -> None:
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), budget=st.integers(4, 40), n=st.sampled_from([1, 3]))
-def test_nothing_that_was_offered_would_make_the_plan_better(seed: int, budget: int, n: int) -> None:
+def test_no_earlier_option_would_improve_the_plan(seed: int, budget: int, n: int) -> None:
     """All that was offered is in the pool from which options are chosen until no swap helps: one is the best of all.
 
     With noise a larger change may count as the cheaper one, and is not in the pool where a smaller one was accepted.
@@ -127,7 +127,7 @@ def test_states_no_longer_permitted_are_not_evaluated() -> None:
 
 
 def test_preferences_and_new_rows_decide_what_is_permitted() -> None:
-    """People moved on since the plan was made, and say what they would change."""
+    """People's states have changed since the plan was made, and they state preferences."""
     model = Watched()
     older = PEOPLE.assign(age=PEOPLE["age"] + 15)
     rec = recourse(model, budget=30)
@@ -138,7 +138,7 @@ def test_preferences_and_new_rows_decide_what_is_permitted() -> None:
     assert not any(states(call) & states(offered[~fine]) for call in model.calls)
 
 
-def test_people_the_plans_do_not_know_and_plans_of_people_who_are_gone() -> None:
+def test_plans_may_cover_other_people_than_the_table() -> None:
     people = pd.concat([PEOPLE.head(3), refused(12).tail(4).set_axis(list("wxyz"), axis=0)])
     plans, cold = recourse().recommend(people, warm_start=OLD), recourse().recommend(people)
     assert plans.summary.index.equals(people.index)
@@ -227,7 +227,7 @@ def test_earlier_plans_may_have_had_other_grids(then: Feature, now: Feature, kep
     assert (offered == asked) == kept
 
 
-def test_categories_in_another_order() -> None:
+def test_categories_may_be_in_another_order() -> None:
     jobs = ("clerk", "cook", "nurse")
     calls: list[pd.DataFrame] = []
     frame = pd.DataFrame({"job": list(jobs) * 10})
@@ -246,7 +246,7 @@ def test_categories_in_another_order() -> None:
     assert calls[1]["job"].tolist() == ["nurse"]
 
 
-def test_a_number_that_was_a_category() -> None:
+def test_warm_start_across_kinds_of_a_feature_is_refused() -> None:
     frame = pd.DataFrame({"x": [0, 1] * 10, "y": [0, 1] * 10})
     schemas = [Schema((f, grid("y", 0, 1))) for f in (Feature("x", "category", values=(0, 1)), grid("x", 0, 1))]
     recs = [

@@ -212,7 +212,9 @@ def test_unwritable_folder_is_an_error(unserved: Audit, tmp_path: Path) -> None:
         write_audit(unserved, tmp_path / "taken")
 
 
-def test_page_without_matplotlib_says_so(unserved: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_states_that_matplotlib_is_missing(
+    unserved: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     files = write_audit(unserved, tmp_path)
     assert [path.name for path in files] == ["report.html", "audit.json"]

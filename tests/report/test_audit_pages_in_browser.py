@@ -74,7 +74,7 @@ def test_page_fits_a_phone_and_axe_finds_nothing(browser: Any, file: Path, schem
 
 
 def test_strict_policy_changes_no_pixel(browser: Any, file: Path) -> None:
-    """No style stands in the page, so a policy that forbids them takes nothing away: not in the drawings either."""
+    """Page and drawings have no inline styles, so a policy that forbids these has no effect."""
     plain, _ = opened(browser, file, viewport={"width": 1000, "height": 800})
     strict, faults = opened(browser, file.with_name("strict.html"), viewport={"width": 1000, "height": 800})
     assert faults == [file.with_name("audit.css").as_uri()]
@@ -82,7 +82,7 @@ def test_strict_policy_changes_no_pixel(browser: Any, file: Path) -> None:
 
 
 def test_folded_parts_are_printed(browser: Any, file: Path) -> None:
-    """Nobody can unfold a printed page: the settings and the table of changes must be on it."""
+    """A printed page cannot be unfolded: the settings and the table of changes must be on it."""
     tab, _ = opened(browser, file, viewport={"width": 1000, "height": 800})
     tables = tab.locator("details table")
     assert tables.count() == 4

@@ -123,7 +123,7 @@ def test_report_on_accepted_people_has_no_pictures() -> None:
     assert "svg" not in {tag for tag, _ in page.tags}
 
 
-def test_report_without_matplotlib_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_states_that_matplotlib_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = Page(report_html(plans(), title="t"))
     assert "svg" not in {tag for tag, _ in page.tags}

@@ -55,7 +55,7 @@ def test_chances_start_below_and_end_above_the_threshold() -> None:
     assert (then >= 50).all()
 
 
-def test_many_people_are_thinned_out_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thinning_of_many_people_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = chances(plans())
     n = len(whole.figure.axes[0].lines[0].get_xdata())
     assert whole.figure.axes[0].get_ylabel() == f"{n} people, by their chance now"

@@ -35,14 +35,14 @@ def test_values_are_not_read_as_markup() -> None:
     assert "[bold]clerk[/bold]" in shown(plan_panel(plan, plans().schema))
 
 
-def test_max_options_says_how_many_are_left_out() -> None:
+def test_max_options_states_how_many_are_left_out() -> None:
     plan = next(p for p in plans() if len(p.options) == 3)
     text = shown(plan_panel(plan, plans().schema, max_options=1))
     assert "2 more options not shown" in text
     assert "not shown" not in shown(plan_panel(plan, plans().schema))
 
 
-def test_panel_of_people_without_options_says_why() -> None:
+def test_panel_of_people_without_options_gives_the_reason() -> None:
     accepted = next(iter(nobody()))
     assert "the model accepts this person as they are" in shown(plan_panel(accepted, nobody().schema))
     invalid = next(p for p in plans() if p.status == "invalid_input")

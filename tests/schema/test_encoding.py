@@ -139,7 +139,7 @@ def test_missing_and_unknown_categories_have_no_code(dtype: Any) -> None:
 
 
 def test_an_option_may_miss_a_value_only_where_the_person_does() -> None:
-    """The first person has a number of the grid, the second one beside it, and the third none."""
+    """The first person has a value on the grid, the second one off the grid, and the third a missing one."""
     feature = Feature("f", "real", (0.0, 1.0, 2.0), missing=True, dtype="float64")
     now = np.array([-1, 1, 3], np.int32), np.array([np.nan, 0.5, np.nan])
     assert encode_relative(feature, pd.Series([np.nan] * 3), *now).tolist() == [-1, -1, 3]

@@ -99,7 +99,7 @@ def test_a_file_written_by_hand_is_read(tmp_path: Path) -> None:
         ("rules:\n", "rules: 3\nx:\n", ["unknown key 'x'"]),
     ],
 )
-def test_mistakes_in_a_file_are_named_with_their_place(old: str, new: str, messages: list[str]) -> None:
+def test_mistakes_in_a_file_are_named_with_their_position(old: str, new: str, messages: list[str]) -> None:
     assert old in TEXT
     with pytest.raises(SchemaError) as caught:
         Schema.from_yaml(TEXT.replace(old, new, 1))

@@ -127,7 +127,7 @@ def blas_threads() -> set[int]:
 
 
 def test_surrogate_is_fitted_on_one_thread_and_the_model_evaluated_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large products come out otherwise on several threads, and plans with them."""
+    """Large matrix products differ between numbers of threads, and so would plans."""
     fitting, asking = [], []
 
     class Watched(MLPRegressor):  # type: ignore[misc]
@@ -156,7 +156,7 @@ def test_other_seeds_draw_other_rows() -> None:
 
 
 def test_where_nothing_was_learned_no_weight_is_read() -> None:
-    """In Python, where numpy checks the place: compiled code does not, unless numba is told to."""
+    """Runs in Python, where numpy checks indices; compiled code does not by default."""
     world = make_world(0)
     problem, _ = make_problem(world, world.refused().head(1))
     t, F = problem.samples.tables, len(world.schema.features)

@@ -249,7 +249,7 @@ def test_every_sample_gets_its_turn(served: slice) -> None:
 
 
 def test_one_person_takes_at_most_twelve_rounds() -> None:
-    """One call about the person as they are, twelve rounds, and one more for an earlier plan."""
+    """One call for the present state, twelve rounds, and one more for an earlier plan."""
     data = lw.datasets.load_credit(n=1500)
     people = data.people[data.model(data.people) < 0.5].head(30)  # type: ignore[misc]
     rec = lw.Recourse(data.model, data.schema(), n_costs=100).fit(data.frame)

@@ -43,7 +43,7 @@ def test_evaluation_beyond_the_budget_is_an_error() -> None:
         run_search(Greedy(), problem, evaluator_of(world, encoded))  # type: ignore[arg-type]
 
 
-def test_a_person_the_model_fails_on_keeps_what_was_found_and_the_others_go_on() -> None:
+def test_model_failure_on_one_person_keeps_their_options_and_the_others_searches() -> None:
     world = make_world(5, n=40)
     problem, encoded = make_problem(world, world.refused(), budget=60)
     stuck = run_search(COLS(), problem, evaluator_of(world, encoded)).queries == 0  # no state meets the rules
@@ -210,7 +210,7 @@ def test_an_option_has_the_probability_that_the_model_gave() -> None:
 
 
 def test_acceptance_is_not_shared_between_people() -> None:
-    """Also where the codes of the two differ by as much as their places."""
+    """Also where the codes of the two differ by as much as their positions."""
     world = make_world(5, n=40)
     problem, _ = make_problem(world, world.refused(), budget=60)
     F = problem.people.codes.shape[1]

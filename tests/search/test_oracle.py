@@ -96,7 +96,7 @@ def test_a_limit_leaves_a_bound(seed: int) -> None:
 
 @settings(max_examples=6)
 @given(seeds)
-def test_no_state_is_asked_about_twice_and_all_that_are_cheaper_are(seed: int) -> None:
+def test_oracle_evaluates_all_cheaper_states_exactly_once(seed: int) -> None:
     made = small(seed, 5)
     if made is None:
         return

@@ -171,7 +171,9 @@ def test_oracle_with_a_rule_whose_repair_has_a_cost(odd: Any, monkeypatch: pytes
     np.testing.assert_allclose(found.cost, 0.9 + min(others))
 
 
-def test_certificates_and_simulated_people(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificates_and_simulations_keep_their_query_limit_under_rules(
+    odd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(oracle, "MOST_SKIPPED", 200)
     credit, schema, person = odd
     recourse = lw.Recourse(credit.model, schema, n_options=3, n_costs=20).fit(credit.train)

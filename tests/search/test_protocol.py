@@ -53,7 +53,7 @@ def test_a_state_outside_a_persons_choices_is_not_permitted(problem: Problem) ->
     assert tried
 
 
-def test_one_person_may_stand_for_all_rows(problem: Problem) -> None:
+def test_one_person_may_be_given_for_all_rows(problem: Problem) -> None:
     draw = np.random.default_rng(0)
     codes = draw.integers(0, problem.sizes[0], (50, problem.n_features)).astype(np.int32)
     one = problem.permits(0, codes)

@@ -173,7 +173,7 @@ def test_a_group_that_is_a_feature_is_refused(shop: Path, tmp_path: Path) -> Non
         ("bank.example", False),
     ],
 )
-def test_loopback(host: str, here: bool) -> None:
+def test_loopback_addresses_are_recognised(host: str, here: bool) -> None:
     assert is_loopback(host) == here
 
 

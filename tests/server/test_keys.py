@@ -141,7 +141,7 @@ def test_revoking_twice_keeps_the_first_time(guarded: Service) -> None:
     assert guarded.keys.revoke(key.id).revoked == guarded.keys.revoke(key.id).revoked
 
 
-def test_a_refusal_says_how_to_send_a_key(guarded: Service, answer_id: str) -> None:
+def test_refusal_states_how_to_send_a_key(guarded: Service, answer_id: str) -> None:
     answer = Client(guarded).get(f"/v1/recourse/{answer_id}")
     assert answer.headers["www-authenticate"].startswith("Bearer")
     assert answer.json()["type"].endswith("key-needed")

@@ -63,7 +63,7 @@ def test_a_left_out_value_is_refused_where_null_is_allowed(service: Service) -> 
     assert "send null where it is not known" in answer.text
 
 
-def test_the_contract_says_where_null_may_be(service: Service) -> None:
+def test_contract_states_where_null_is_allowed(service: Service) -> None:
     document = Client(service).get("/v1/openapi.json").json()
     text = str(document)
     assert "'anyOf': [{'enum': ['clerk', 'cook', 'nurse']}, {'type': 'null'}]" in text

@@ -72,8 +72,8 @@ def test_a_slow_answer_is_not_recorded_after_a_newer_one(two_threads: Service, a
     assert service._latest._open == {}
 
 
-def test_undoing_an_entry_supersedes_the_running_search(two_threads: Service, aside: ThreadPoolExecutor) -> None:
-    """The newer preference is that of the answer which is there already, so that nothing new is recorded for it."""
+def test_undone_entry_supersedes_the_running_search(two_threads: Service, aside: ThreadPoolExecutor) -> None:
+    """The newer preferences equal those of the recorded answer, so no new answer is recorded."""
     service = two_threads
     (issued,) = service.answer([Applicant(states(1)[0])])
     held, slow = begin(service, issued, aside)

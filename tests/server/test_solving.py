@@ -65,7 +65,7 @@ def test_replay_uses_recorded_settings(own_shop: Path, recourse: Recourse) -> No
 
 
 def test_settings_unknown_to_this_release_are_refused_by_name(own_shop: Path, recourse: Recourse) -> None:
-    """Nothing in the config decides on the method: another release may have another one."""
+    """The config does not set the method, which may differ between releases."""
     with serve(own_shop, recourse) as service:
         (issued,) = service.answer([Applicant(states(1)[0])])
         recorded = {**service.origin.settings_dict(), "method": "Guess()"}

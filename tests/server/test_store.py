@@ -134,7 +134,7 @@ def test_erase_before_keeps_people_of_the_same_moment(engine: Engine) -> None:
 
 @pytest.mark.parametrize("retention", [False, True])
 def test_a_completed_erasure_is_not_reported_as_failed(tmp_path: Path, retention: bool) -> None:
-    """Where only its traces cannot be removed: the last connection was taken between, say."""
+    """For example, if the traces cannot be removed because another connection is in use."""
     engine = fresh(f"sqlite:///{tmp_path / 'answers.db'}")
     store = Store(engine)
     person = new_person("case-7")

@@ -132,7 +132,7 @@ def test_forms_do_not_reveal_the_methods(tmp_path: Path) -> None:
 
 
 def test_forms_show_the_sets_where_the_key_says_they_are(tmp_path: Path) -> None:
-    """Answers are unblinded by the key alone: were a form to differ from it, they would count for the other method."""
+    """Answers are unblinded by the key alone: with a differing form they would count for the other method."""
     plans = dict(zip(NAMES, two(options=OPTIONS.iloc[[1]].assign(option=1)), strict=True))
     first = set()
     for seed in range(4):

@@ -43,7 +43,7 @@ def test_disagreement_of_predict_and_probability_is_found() -> None:
 
 
 def test_model_may_change_its_frame_of_numbers() -> None:
-    """As `Model.probability` says; what it is given is a copy."""
+    """As documented in `Model.probability`: it is given a copy."""
 
     def rude(frame: pd.DataFrame) -> Any:
         answer = frame["a"].to_numpy(copy=True)

@@ -84,6 +84,6 @@ class FaultyRun:
         ("looks around", "who else"),
     ],
 )
-def test_contract_finds(fault: str, text: str) -> None:
+def test_contract_suite_finds_faulty_searchers(fault: str, text: str) -> None:
     with pytest.raises(AssertionError, match=text):
         check_searcher(Faulty(fault))

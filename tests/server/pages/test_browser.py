@@ -605,7 +605,7 @@ def test_targets_are_large_enough(visit: Open, site: Site) -> None:
     assert small == []
 
 
-def test_print_has_no_controls(visit: Open, site: Site) -> None:
+def test_printed_page_has_no_controls(visit: Open, site: Site) -> None:
     page = visit(f"/p/{site.someone().token}")
     page.evaluate("""() => document.querySelector(".card .changes").insertAdjacentHTML("afterend",
         '<details class="more"><summary>More</summary><ul><li>Much more</li></ul></details>')""")  # few have any

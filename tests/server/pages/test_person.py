@@ -472,7 +472,7 @@ def test_a_single_option_is_not_called_the_first(service: Service, visitor: Visi
         assert words in page
 
 
-def test_languages(visitor: Visitor, issued: Issued) -> None:
+def test_page_is_shown_in_the_visitors_language(visitor: Visitor, issued: Issued) -> None:
     path = f"/p/{issued.token}"
     german = visitor.get(path, headers={"Accept-Language": "de-DE,de;q=0.9"})
     assert '<html lang="de">' in german.text
