@@ -116,7 +116,7 @@ class Progress:
 
 
 class PeopleCounter:
-    """Counts people as they are done, and passes the `Progress` on."""
+    """Counts people done, and reports the `Progress` to a callback."""
 
     def __init__(self, total: int, done: int, show: Callable[[Progress], None] | None) -> None:
         self._total, self._done, self._before = total, done, done

@@ -19,7 +19,7 @@ class LeastwaysError(Exception):
 
 
 class SchemaError(LeastwaysError, ValueError):
-    """A schema, a rule or a schema file says something impossible or unknown."""
+    """A schema, a rule or a schema file is contradictory, or has unknown entries."""
 
 
 class DataError(LeastwaysError, ValueError):
@@ -118,7 +118,7 @@ class ShuttingDown(LeastwaysError, RuntimeError):
 
 @dataclass(frozen=True)
 class Fault:
-    """What a class of errors means to those who do not see Python exceptions.
+    """The status code, exit code and title of a class of errors.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def test_model_error_in_a_descent_affects_only_its_person() -> None:
 
 @pytest.mark.parametrize("method", ASKING)
 def test_dice_ml_error_is_given_as_the_persons_reason(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Raised for the second person once something was accepted, which is offered."""
+    """The error is raised for the second person after some state was accepted, which stays an option."""
     work = PersonRun._probability
     asked: list[int] = []
 

@@ -105,7 +105,7 @@ def test_classes_in_another_order_do_not_rename_zipmap_keys() -> None:
     np.testing.assert_allclose(as_model(model, "yes").probability(FRAME), fitted.predict_proba(FRAME)[:, 1], atol=1e-5)
 
 
-def test_classes_name_zipmap_numbers() -> None:
+def test_numeric_zipmap_keys_get_the_labels_of_the_classes() -> None:
     fitted = pipeline().fit(FRAME, yes(FRAME))
     model = OnnxModel(export(fitted, FRAME[:1]), classes=["no", "yes"])
     np.testing.assert_allclose(as_model(model, "yes").probability(FRAME), fitted.predict_proba(FRAME)[:, 1], atol=1e-5)

@@ -190,7 +190,7 @@ def test_option_is_found_far_beyond_several_grid_ends() -> None:
 @pytest.mark.parametrize("far", [{"age": -3_000_000_000}, {"income": -1e10}, {"income": -1e15}], ids=str)
 @pytest.mark.parametrize("method", ["guided", "ar", "face-knn"])
 def test_values_extremely_far_beyond_the_grid(method: str, far: dict[str, Any]) -> None:
-    """No rounding hides what else a person could do."""
+    """Rounding errors must not hide the other possible changes."""
     if method == "ar":
         pytest.importorskip("highspy")
     free = SCHEMA.update(age={"valid_range": [None, None]}, income={"valid_range": [None, None]})

@@ -55,7 +55,7 @@ def test_a_clone_keeps_the_fitted_model_and_is_not_fitted_itself() -> None:
     assert copy.fit(TRAIN).recommend(refused()) == rec.recommend(refused())
 
 
-def test_pickling_keeps_everything() -> None:
+def test_pickling_keeps_settings_and_fit() -> None:
     rec = recourse()
     back = pickle.loads(pickle.dumps(rec))
     assert back.recommend(refused()) == rec.recommend(refused())

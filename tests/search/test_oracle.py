@@ -176,7 +176,7 @@ def test_a_failing_model_leaves_the_others_and_a_bound() -> None:
 @settings(max_examples=6)
 @given(seeds)
 def test_a_model_that_fails_at_the_limit_leaves_a_bound(seed: int) -> None:
-    """What the last call asked was not answered, also for searches that the limit ended in the same round."""
+    """The states of the last call were not evaluated, also for searches that the limit ended in the same round."""
     made = small(seed, 3)
     if made is None:
         return

@@ -205,7 +205,7 @@ def test_an_audit_of_one_group_over_several_thresholds(reopen: Reopen) -> None:
         assert "random_state 7" in told
 
 
-def test_a_case_sent_again_after_a_schema_change_counts_by_its_fitting_answer(reopen: Reopen) -> None:
+def test_repeated_case_counts_by_the_answer_that_fits_the_current_schema(reopen: Reopen) -> None:
     state = states(1)[0]
     most = state["income"]
     lower = BANK.update({"income": {"max": most, "valid_range": [None, most]}})

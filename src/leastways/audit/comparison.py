@@ -353,7 +353,7 @@ def _moments(reached: NDArray[np.int64], points: int) -> tuple[Floats, Floats]:
 
 
 def _reached_at(costs: Floats, grid: Floats) -> NDArray[np.int64]:
-    """Return from which point of the grid on a cost lies below it, [people, T]; its length where it never does."""
+    """Return the first grid point above each cost, [people, T]; the grid's length where there is none."""
     return np.searchsorted(grid, costs.T, side="right").astype(np.int64)
 
 

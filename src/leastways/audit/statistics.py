@@ -34,7 +34,7 @@ _POOL_TO_SAMPLE = 3  # from so many times as many people on, a few of them are c
 
 @dataclass(frozen=True)
 class Tally:
-    """The distinct rows of people's figures, sorted, with the number of people who have each."""
+    """The distinct rows of people's figures, sorted, with the number of people for each."""
 
     rows: Floats  # [d, c]
     counts: Ints  # [d]

@@ -327,7 +327,7 @@ class GradientRun:
         return Account(self._rows.copy(), dict(self._reasons), cut)
 
     def _descend(self, p: int, left: int) -> NDArray[np.int32]:
-        """Return the states that one person's descent ends in; rows to evaluate them are kept back."""
+        """Return the final states of one person's descent; the rows to evaluate them are reserved in advance."""
         problem, prepared = self.problem, self._prepared
         person = Person(prepared.layout, problem, p)
         answers = Answers(person, float(problem.present[p]), problem.threshold)

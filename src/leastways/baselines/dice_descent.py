@@ -43,7 +43,7 @@ class Descent(DicePyTorch):  # type: ignore[misc]
     def find(
         self, answers: Answers, meter: GradientCounter, problem: Problem, k: int, seed: int, settings: Mapping[str, Any]
     ) -> NDArray[np.int32]:
-        """Return the k states that dice-ml finds, as far as they are accepted."""
+        """Return those of the k states found by dice-ml that are accepted."""
         self._draw = np.random.default_rng(seed)
         self.answers, self.meter, self.problem = answers, meter, problem
         self._set_bounds()

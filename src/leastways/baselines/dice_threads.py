@@ -209,11 +209,11 @@ class PersonRun:
 
     @property
     def pending(self) -> States | None:
-        """States whose evaluation it waits for; None when it has ended."""
+        """The states that the run needs evaluated; None when it has ended."""
         return self.routine.question
 
     def start(self, left: int) -> None:
-        """Begin, with `left` rows to query."""
+        """Start the run, with `left` rows to query."""
         self._left, self._free = left, _FREE * left + 1000
         if self.person.varies and left:
             self.routine.start()

@@ -66,7 +66,7 @@ class DriverSettings:
 
 @dataclass
 class Driver:
-    """Solves all parts with an executor, and hands each on as soon as it is solved."""
+    """Solves all parts with an executor, and yields each as soon as it is solved."""
 
     executor: ChunkExecutor
     settings: DriverSettings

@@ -327,7 +327,7 @@ class GivenExecutor:
         self._to_prepare = self._capacity  # so many chunks carry the pickle: most likely one for each worker
 
     def capacity(self) -> int:
-        """Return how many chunks the executor works on at a time, as far as it says."""
+        """Return how many chunks the executor works on at a time, if known."""
         return self._capacity
 
     def submit(self, chunk: Chunk) -> Future[ChunkResult]:
@@ -339,7 +339,7 @@ class GivenExecutor:
         return future
 
     def started(self, future: Future[ChunkResult]) -> float | None:
-        """Return when a chunk was passed on; executors do not say when work on it began."""
+        """Return when a chunk was submitted; executors do not report when work on it began."""
         return self._held[future]
 
     def result(self, future: Future[ChunkResult]) -> ChunkResult:

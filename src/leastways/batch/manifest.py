@@ -256,7 +256,7 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether all parts are written and the manifest says so."""
+        """Whether all parts are written, by the manifest."""
         return bool(self.manifest["finished"])
 
     @property

@@ -279,7 +279,7 @@ class _Run:
         return parts_of(people, self.settings.people_per_part, done, self.settings.preferences_by_label)
 
     def _write(self, folder: RunFolder, part: Part, searched: NDArray[np.bool_] | None = None) -> None:
-        """Write a solved part and free its memory; `searched` says which rows of its frame count as searches."""
+        """Write a solved part and free its memory; `searched` marks the rows of its frame that count as searches."""
         tables = assembled(part, self.settings.schema)
         queries = part.queries()
         part.results.clear()

@@ -379,7 +379,7 @@ class ParquetFile:
             yield Block(start + read, rows - read, None, labels, error_text)
 
     def _decoded(self, batch: Any, names: Sequence[str], position: int, inside: int) -> Iterator[Block]:
-        """Yield a batch as a block; rows whose texts are not UTF-8 are found by halving, and come alone."""
+        """Yield a batch as a block; rows with texts that are not UTF-8 are found by halving, and yielded alone."""
         pa = arrow()
         try:
             batch.validate(full=True)  # labels too, which are not decoded before the results are read

@@ -60,7 +60,7 @@ def solve(recourse: Recourse, chunk: Chunk) -> ChunkResult:
 
 
 class _Found(NamedTuple):
-    """The tables of some people, and for how many of them the model answered throughout or failed."""
+    """The result tables of some people, with the numbers of those on whom the model never failed or always failed."""
 
     tables: tuple[Any, Any]
     answered: int

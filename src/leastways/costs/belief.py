@@ -159,7 +159,7 @@ class Belief:
 
 
 def check_belief(belief: object, preferences: object) -> Belief | None:
-    """Return a belief given in place of preferences; raise where it is none, or both are given."""
+    """Return a belief given in place of preferences; raise if it is not a belief, or both are given."""
     if belief is None:
         return None
     if not isinstance(belief, Belief):

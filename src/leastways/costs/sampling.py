@@ -37,7 +37,7 @@ _CELL_BYTES = 100 * 2**20  # beyond this, rows are dropped and made again
 
 
 def _room(rows: int, F: int, n_samples: int) -> NDArray[np.float64]:
-    """Return room for so many rows of cells, or as many as memory is set aside for; never fewer than a state needs."""
+    """Allocate rows for cached cells: as many as memory allows, but never fewer than a state needs."""
     most = max(_CELL_BYTES // (8 * n_samples), 4 * F)
     return np.empty((max(min(rows, most), F), n_samples))
 
@@ -162,7 +162,7 @@ class CostModel:
         satisfied_below: float | None = None,
         cells: NDArray[np.float64] | None = None,
     ) -> CostSamples:
-        """Lay out the cost samples that a belief stands for; cells of the table are made when first used.
+        """Lay out the cost samples of a belief; cells of the table are computed when first used.
 
         With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties.
         `cells` is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
@@ -273,7 +273,7 @@ def _ask(
     may: NDArray[np.bool_],
     costs: NDArray[np.float64],
 ) -> None:
-    """Ask the function about every permitted value, as raw values."""
+    """Evaluate the cost function at every permitted value, as raw values."""
     slots = np.flatnonzero(may)
     features = np.searchsorted(schema.offsets, slots, side="right") - 1
     codes = np.repeat(people.codes, len(slots), axis=0)

@@ -67,7 +67,7 @@ class OutputFile:
         return cls(path)
 
     def write(self, content: Callable[[Path], object]) -> None:
-        """Let `content` write a draft, then put it in place in one step."""
+        """Let `content` write a draft, then rename it in one step."""
         with draft_of(self.path) as draft:
             content(draft)
 
@@ -88,7 +88,7 @@ def check_folder(folder: Path, what: str) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, or raise a SettingError that says why it cannot be made."""
+    """Make a folder and its parents, or raise a SettingError with the reason."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -21,7 +21,7 @@ _MAX_NUMBER = 1e300
 
 
 def json_of(text: str | bytes) -> Any:
-    """Parse a JSON text; a ValueError says what is wrong with it."""
+    """Parse a JSON text; raise a ValueError that describes the fault."""
     try:
         return json.loads(text, object_pairs_hook=_unique_keys)
     except RecursionError:
@@ -52,7 +52,7 @@ def json_type(value: object) -> type:
 
 
 def yaml_of(text: str) -> Any:
-    """Parse a YAML text of plain values (a safe loader); a ValueError says what is wrong with it."""
+    """Parse a YAML text of plain values (a safe loader); raise a ValueError that describes the fault."""
     import yaml  # late: not every reader of JSON needs it
 
     try:

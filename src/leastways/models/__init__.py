@@ -1,4 +1,4 @@
-"""Models: adapters for those that people have, and the one place that counts queries.
+"""Models: adapters for users' models, and the only counter of queries.
 
 Everything loads on first use; torch, onnxruntime and skops only with a model that needs them.
 """

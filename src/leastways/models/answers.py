@@ -97,7 +97,7 @@ def read_answer(answer: object, target: object, rows: int, seen: LabelsSeen | No
 
 
 def check_order(answer: object, rows: pd.Index) -> None:
-    """Refuse answers whose labels are those of the rows in another order: answers are read by position.
+    """Refuse outputs whose index is the rows' index in another order: outputs are read by position.
 
     A default index tells nothing: many functions make a new Series of what their model returned.
     """
@@ -267,7 +267,7 @@ class LabelsSeen:
 
 
 def check_labels_seen(model: Model, people: int) -> None:
-    """Warn, or raise, where a model never gave the target as a label in all rows of so many `people`."""
+    """Warn or raise if a model gave the target as a label for no row of all `people`."""
     for seen in seen_by(model):
         if text := seen.trouble(people):
             warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""What the package needs from a model, and how raw rows are handed to one.
+"""The interface of a model, and the form in which it gets raw rows.
 
 `Model` is all that the search sees. `Unbound` is for wrappers that wait for a target, `Split` for models that part
 into an encoder and a decision, `Combined` for models made of several. The functions below lend frames to code that

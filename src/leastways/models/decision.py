@@ -118,7 +118,7 @@ def disagreement(model: Model, threshold: float, frame: pd.DataFrame) -> str:
 
 
 def cutoff_warning(model: Model, threshold: float) -> str:
-    """Return a warning where a model's own cut-off lies below the default threshold, else an empty string."""
+    """Return a warning if a model's own cut-off is below the default threshold, else an empty string."""
     for member in comparable(model, threshold):
         at = cutoff_of(member.estimator, member.target)
         if at is not None and at < _DEFAULT - _MARGIN:

@@ -340,7 +340,7 @@ class FastModel:
 
 @dataclass(frozen=True)
 class FastPeople:
-    """The model in the grids of some people: codes in, P(target) out, for those for whom the table holds."""
+    """The model in the grids of some people, from codes to P(target), where the table is valid."""
 
     table: EncoderTable
     encode: Callable[[pd.DataFrame], Any]  # the encoder itself

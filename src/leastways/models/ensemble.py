@@ -68,7 +68,7 @@ class BoundAllOf(Combined):
     threshold: float
 
     def probability(self, frame: pd.DataFrame) -> FloatArray:
-        """Return the lowest rescaled probability; an unusable answer of any member is returned as it is."""
+        """Return the lowest rescaled probability; an unusable output of any member is returned unchanged."""
         # Each member gets a frame of its own: what one does to it must not reach the next.
         return self._lowest([partial(_ask, member, frame) for member in self.members], len(frame))
 

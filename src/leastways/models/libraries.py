@@ -1,4 +1,4 @@
-"""What is known about each library's models: one `Library` record per library, or per family of its classes.
+"""The properties of each library's models: one `Library` record per library, or per family of its classes.
 
 A record says how to recognise a model without importing its library, to which class `predict` gives a tie, how its
 threads are limited, and which faster way there is to its probabilities. Nothing else in the package names a library's
@@ -37,7 +37,7 @@ MANY_ROWS = 1024  # from here on, threads are worth their start
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """What is known about the models of one library, or of one family of its classes.
+    """The properties of the models of one library, or of one family of its classes.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def lean_call(library: Library, estimator: Any, method: str, array: Any) -> Any:
 
 
 def nameless(estimator: Any) -> Any:
-    """Return a shallow twin that does not know its columns' names, and so does not ask an array for them.
+    """Return a shallow copy without feature names, so that arrays are accepted without a warning.
 
     Nothing is changed in the user's estimator.
     """

@@ -243,7 +243,7 @@ class Port:
 
     @staticmethod
     def of(argument: Any) -> Port:
-        """Read onnxruntime's description; named dimensions are free ones."""
+        """Read onnxruntime's description of an input or output; named dimensions have any size."""
         shape = tuple(size if isinstance(size, int) else None for size in argument.shape or ())
         return Port(argument.name, argument.type, shape)
 
@@ -384,7 +384,7 @@ class _Node:
 
 
 def classes_of(content: bytes) -> tuple[str | int, ...] | None:
-    """Return the labels of the classifier whose label is an output of the graph; None where there is none like that.
+    """Return the labels of the classifier whose label is an output of the graph; None without one.
 
     Classifiers further inside, as in an ensemble, may have labels of their own; these are not read.
     """
@@ -399,7 +399,7 @@ def classes_of(content: bytes) -> tuple[str | int, ...] | None:
 
 
 def _labels_behind(name: bytes, nodes: dict[bytes, _Node]) -> tuple[str | int, ...]:
-    """Go back from an output to the classifier it comes from."""
+    """Trace an output back to the classifier that computes it."""
     for _ in range(len(nodes)):
         node = nodes.get(name)
         if node is None or node.labels:

@@ -175,7 +175,7 @@ def _same(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True)
 class OptionGroup:
-    """An option, and those that ask for at least as much of every feature."""
+    """An option, and those that require at least as large a change of every feature."""
 
     option: RecourseOption
     more: tuple[RecourseOption, ...]
@@ -187,7 +187,7 @@ class OptionGroup:
 
 
 def option_groups(schema: Schema, state: Mapping[str, Any], options: Sequence[RecourseOption]) -> list[OptionGroup]:
-    """Group options that ask for more under the one that asks for the least, as a reader compares them.
+    """Group options that require larger changes under the one with the smallest.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def option_groups(schema: Schema, state: Mapping[str, Any], options: Sequence[Re
 
 
 def _asks_more(schema: Schema, state: Mapping[str, Any], than: RecourseOption, option: RecourseOption) -> bool:
-    """Return whether an option asks for at least as much as another of every feature, and is not the same."""
+    """Return whether an option changes every feature at least as much as another, and is not the same."""
     pairs = [(f, state[f.name], than.values[f.name], option.values[f.name]) for f in schema.features]
     if not any(differs(f, less, much) for f, _, less, much in pairs):
         return than.number < option.number  # the same state twice: keep the first
@@ -222,7 +222,7 @@ def _asks_more(schema: Schema, state: Mapping[str, Any], than: RecourseOption, o
 
 
 def _lies_between(feature: Feature, now: Any, less: Any, much: Any) -> bool:
-    """Return whether `less` lies between `now` and `much`."""
+    """Return whether `less` is between `now` and `much`."""
     if not differs(feature, now, less) or not differs(feature, less, much):
         return True
     if not feature.ordered:

@@ -54,7 +54,7 @@ class Prover:
         max_queries: int,
         progress: bool | Callable[[float], None],
     ) -> RecoursePlans:
-        """Return the plans with certificates of the people with these labels; None: of all who were searched for."""
+        """Return the plans with certificates of the people with these labels; None: of all people searched for."""
         check_count("max_queries", max_queries)
         max_queries = int(max_queries)  # sums of a short integer would overflow
         rows = _chosen(plans, self.applicants, people)
@@ -173,7 +173,7 @@ def _reached(samples: CostSamples, options: Questions) -> NDArray[np.float64]:
 
 
 def _check_figures(plans: RecoursePlans, group: Encoded, samples: CostSamples, options: Questions) -> None:
-    """Raise unless the cost functions drawn now are those of the plans: their figures come out the same."""
+    """Raise unless the cost functions drawn now reproduce the figures of the plans."""
     n = np.bincount(options.people, minlength=len(group)).astype(np.int64)
     codes = np.zeros((len(group), int(n.max(initial=1)), options.codes.shape[1]), np.int32)
     rank = np.arange(len(options.people)) - np.repeat(np.cumsum(n) - n, n)

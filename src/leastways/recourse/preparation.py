@@ -140,7 +140,7 @@ def options_of(schema: Schema, plans: RecoursePlans, people: Encoded) -> Questio
 
 
 def first_states(schema: Schema, plans: RecoursePlans, people: Encoded, samples: CostSamples) -> Questions:
-    """Return the options that earlier plans had for these people, as far as they are still permitted."""
+    """Return the options of earlier plans for these people that are still permitted."""
     options = options_of(schema, plans, people)
     known = (options.codes >= 0).all(axis=1) & (options.codes != people.codes[options.people]).any(axis=1)
     rows, codes = options.people[known], options.codes[known]

@@ -218,7 +218,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
     def belief(
         self, people: pd.DataFrame, preferences: Preferences | Mapping[Any, Preferences] | None = None
     ) -> Belief:
-        """Return what `recommend` believes of people's costs: weighted samples of their preferences.
+        """Return the belief that `recommend` uses for people's costs: weighted samples of their preferences.
 
         It can be looked at, stored, given other weights, and passed to `recommend` and `certify`, which draw the same
         samples where they are given none.
@@ -295,7 +295,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         return self._settings().people_together(self.cost_model_)
 
     def _settings(self) -> Settings:
-        """Return the settings as they are now, checked."""
+        """Return the present settings, checked."""
         own = self.get_params(deep=False)
         return Settings(**{name: value for name, value in own.items() if name != "model"})
 
@@ -304,7 +304,7 @@ class Recourse(BaseEstimator):  # type: ignore[misc]
         self._checked()
 
     def _checked(self) -> Settings:
-        """Return the settings as they are now; raise unless `fit` was called with the same."""
+        """Return the present settings; raise unless `fit` was called with the same."""
         check_is_fitted(self, "cost_model_")
         settings = self._settings()
         if self.cost_model_.schema != self.schema:

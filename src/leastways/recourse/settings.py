@@ -69,7 +69,7 @@ class Settings:
 
     @property
     def distribution(self) -> CostDistribution:
-        """Where cost functions come from."""
+        """The distribution from which cost functions are drawn."""
         return CostDistribution.of(self.costs)
 
     @property

@@ -90,7 +90,7 @@ class Solver:
     def _unsure(
         self, evaluate: PeopleEvaluator, result: SearchResult, immovable: NDArray[np.bool_]
     ) -> NDArray[np.intp]:
-        """Return the people about whom the table was wrong, or of whom it says that no option exists."""
+        """Return the people for whom the table was wrong, or for whom it gives that no option exists."""
         wrong = evaluate.wrongly_tabulated(result)
         self.evaluator.note_wrongly_tabulated(len(wrong))
         return np.union1d(wrong, np.flatnonzero(result.no_way & ~immovable & evaluate.by_table))

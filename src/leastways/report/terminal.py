@@ -47,7 +47,7 @@ def plan_panel(plan: RecoursePlan, schema: Schema, max_options: int | None = Non
 
 
 def _worth_showing(options: Sequence[RecourseOption], most: int | None) -> Sequence[RecourseOption]:
-    """Return all options, or the first `most` without those whose share would be printed as 0 %."""
+    """Return all options, or the first `most` except those with a share that would be printed as 0 %."""
     if most is None:
         return options
     return [o for place, o in enumerate(options[:most]) if place == 0 or o.best_for >= _HARDLY]

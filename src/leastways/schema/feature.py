@@ -281,7 +281,7 @@ class Feature:
         return self.with_gaps(column, gone) if gone.any() else column
 
     def with_gaps(self, column: Any, gone: NDArray[np.bool_]) -> Any:
-        """Mark values of an array of the column's dtype as missing, in place where it can be written to."""
+        """Mark values of an array of the column's dtype as missing, in place if it is writable."""
         nothing = getattr(self.column_dtype, "na_value", np.nan)
         if isinstance(column, pd.Index):
             return column.putmask(gone, nothing)

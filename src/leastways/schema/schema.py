@@ -25,7 +25,7 @@ from leastways.schema.rules import Rule, as_rules
 
 @dataclass(frozen=True)
 class Schema:
-    """What each column is, how a person may move in it, and which combinations are permitted.
+    """The features of a table, how each may change, and which combinations are permitted.
 
     Parameters
     ----------

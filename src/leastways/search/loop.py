@@ -39,7 +39,7 @@ def run_search(
     progress: Callable[[float], None] | None = None,
     time_limit: float | None = None,
 ) -> SearchResult:
-    """Let the searcher ask until it has no more questions, or the budget is spent, or the time (in seconds) is up.
+    """Run a searcher until it asks for no more states, the budget is spent, or the time (in seconds) is up.
 
     A person on whose rows the model fails drops out with what was found so far; the others go on.
     """

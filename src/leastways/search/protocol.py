@@ -51,7 +51,7 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """What a searcher is given: people, their sampled costs, their random streams, and the size of the answer."""
+    """The input of a searcher: people, their sampled costs, their random streams, and the number of options."""
 
     samples: CostSamples
     people: Encoded  # as they are, in their grids
@@ -164,11 +164,11 @@ class Problem:
 
     @property
     def uncovered(self) -> float:
-        """What a cost sample for which no option is possible counts in the objective."""
+        """The value in the objective of a cost sample for which no option is possible."""
         return top_of(self.samples.tables)
 
     def tables(self, proposals: str) -> Tables:
-        """Return the tables with the choices that a `proposals` setting stands for.
+        """Return the tables with the choices given by a `proposals` setting.
 
         "actionable": what the person may do. "paper": every value of every feature, as the paper's released code
         proposes, but excluded ones.
@@ -188,7 +188,7 @@ class Run(Protocol):
     """A search under way for one chunk of people."""
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Return states to evaluate, at most `left[p]` for person p; none at all ends the search."""
+        """Return states to evaluate, at most `left[p]` for person p; an empty result ends the search."""
         ...
 
     def tell(self, questions: Questions, probability: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
@@ -220,7 +220,7 @@ class Accounting(Protocol):
 
 @dataclass(frozen=True)
 class Background:
-    """What a method may learn from before a search: training rows and the model."""
+    """The data for preparing a method before a search: training rows and the model."""
 
     schema: Schema
     rows: Encoded  # training rows, as far as they are within the schema and without gaps

@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Rules:
-    """What decided about acceptance when an answer was made: fingerprints of schema and model, target and threshold."""
+    """The acceptance rule of an answer: fingerprints of schema and model, target and threshold."""
 
     schema: str
     model: str
@@ -137,7 +137,7 @@ class Origin:
 
     @cached_property
     def rules(self) -> Rules:
-        """What decides about acceptance."""
+        """The acceptance rule: fingerprints of schema and model, target and threshold."""
         return rules_of(self.fingerprints["schema"], self.fingerprints["model"], self.settings)
 
 

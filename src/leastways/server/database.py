@@ -55,7 +55,7 @@ def now() -> datetime:
 
 
 def days_ago(days: int) -> datetime:
-    """Return the moment so many days ago, or the first that there is."""
+    """Return the time that many days ago, or the earliest representable one."""
     try:
         return now() - timedelta(days=days)
     except OverflowError:

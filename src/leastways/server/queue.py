@@ -112,7 +112,7 @@ class Batcher:
         return self._pending
 
     def check_room(self, people: int) -> None:
-        """Raise `Busy` if so many more people would exceed the limit."""
+        """Raise `Busy` if this number of people would exceed the limit."""
         if self._pending and self._pending + people > self._limit:
             raise Busy(f"{self._pending} people are pending already.", self._retry_after())
 

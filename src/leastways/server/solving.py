@@ -51,7 +51,7 @@ def origin_settings(recourse: Recourse, distill: int) -> str:
 
 
 def solve(recourse: Recourse, requests: Sequence[AnswerRequest]) -> list[RecoursePlan]:
-    """Return the plans of some people; a person for whom the model fails gets a plan that says so."""
+    """Return the plans of some people; if the model fails on a person, the plan states it."""
     frame = frame_of(recourse.schema, [a.state for a in requests], [a.id for a in requests])
     by_person = {a.id: a.preferences for a in requests if a.preferences is not None}
     try:
@@ -225,7 +225,7 @@ def _refuse_other_files(origin: OriginRow, fingerprints: dict[str, str]) -> None
 
 
 def _recourse(config: ServiceConfig, schema: Schema, settings: dict[str, Any]) -> Recourse:
-    """Build the search from the recorded settings, whatever the current config says."""
+    """Build the search from the recorded settings, independently of the current config."""
     chosen = {name: settings[name] for name in _DECIDE}
     recourse = Recourse(load_model(config.model, trust=config.trust), schema, **chosen)
     recourse.fit(read_training(config.data, schema), distill=settings["distill"])

@@ -1,4 +1,4 @@
-"""A study on disk: study.json says what it is, key.json which method was shown as A, forms/ goes to the annotators."""
+"""A study on disk: study.json describes it, key.json holds which method was shown as A, forms/ is for annotators."""
 
 from __future__ import annotations
 

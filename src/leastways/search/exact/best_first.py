@@ -51,7 +51,7 @@ _FACTOR = 1.5  # by which a search's share of a round grows; what is asked too m
 
 @dataclass(frozen=True)
 class Cheapest:
-    """What the oracle found for each search."""
+    """The oracle's result for each search."""
 
     cost: NDArray[np.float64]  # [S] of the cheapest accepted state known, infinite if none
     bound: NDArray[np.float64]  # [S] nothing accepted costs less; infinite: nothing is accepted
@@ -173,7 +173,7 @@ class _Run:
         return bool((self.status.state == RUNNING).any())
 
     def ask(self) -> Questions:
-        """Let every running search ask for its share."""
+        """Collect the states of every running search, within its share of the round."""
         self.active = self.status.state == RUNNING
         self._make_room()
         if not self.looks:

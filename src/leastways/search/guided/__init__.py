@@ -1,1 +1,1 @@
-"""Guided search: ask only about states that would lower the expected minimum cost, where a surrogate accepts them."""
+"""Guided search: evaluate only states that would lower the expected minimum cost, where a surrogate accepts them."""

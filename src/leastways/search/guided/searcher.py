@@ -1,4 +1,4 @@
-"""Guided search: ask only about states that could lower the objective, where a surrogate expects acceptance."""
+"""Guided search: evaluate only states that could lower the objective, where a surrogate expects acceptance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIRST_DOUBT = 0.7  # how far a estimate is taken to be off before any was check
 
 @dataclass(frozen=True)
 class Guided:
-    """Guided search, the default: ask only about states that would lower EMC if accepted.
+    """Guided search, the default: evaluate only states that would lower EMC if accepted.
 
     Costs are known without asking the model. Each round proposes states for badly served cost samples: half are the
     cheapest that a surrogate of the model would accept (a multiple-choice knapsack), half are moves around accepted
@@ -143,7 +143,7 @@ class GuidedRun:
         self.rest_asked, self.all_answered, self.counted = np.zeros((3, P), np.bool_)
 
     def ask(self, left: NDArray[np.int64]) -> Questions:
-        """Ask about the states of an earlier plan, then about those with the largest expected gain."""
+        """Return the states of an earlier plan, then those with the largest expected gain."""
         if self.warm_start is not None and len(self.warm_start.people):
             return self._ask_warm_start(self.warm_start, left)
         most = np.where(self.archive.n_valid > 0, self.search_rounds, self.most_rounds)

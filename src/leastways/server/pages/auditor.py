@@ -52,7 +52,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Question:
-    """What an audit is about: columns, days (both included), which answer of each person, and one group if not all."""
+    """The parameters of an audit: columns, days (both included), which answer of each person, optionally one group."""
 
     by: tuple[str, ...]
     since: date | None = None

@@ -1,4 +1,4 @@
-"""What the person's page shows, computed before the template: sentences, options in groups, a comparison."""
+"""The contents of the person's page, computed before the template: sentences, grouped options, a comparison."""
 
 from __future__ import annotations
 
