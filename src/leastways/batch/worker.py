@@ -60,7 +60,7 @@ def solve(recourse: Recourse, chunk: Chunk) -> ChunkResult:
 
 
 class _Found(NamedTuple):
-    """The result tables of some people, with the numbers of those on whom the model never failed or always failed."""
+    """The result tables of some people, with the numbers of those on whom the model succeeded and failed."""
 
     tables: tuple[Any, Any]
     answered: int
