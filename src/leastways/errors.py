@@ -97,7 +97,7 @@ class Busy(LeastwaysError, RuntimeError):
 
 
 class RefinementLimit(LeastwaysError, RuntimeError):
-    """This person has as many answers as the service allows. The latest one stays, also later."""
+    """This person has the maximum number of answers that the service allows. The latest one is kept."""
 
 
 class Superseded(LeastwaysError, RuntimeError):

@@ -49,7 +49,7 @@ def test_a_threshold_below_the_models_own_is_refused(place: int) -> None:
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("target", ["no", "yes"])
 @pytest.mark.parametrize("positive", ["no", "yes"])
-def test_a_tuned_cutoff_and_the_class_it_is_about(place: int, target: str, positive: str) -> None:
+def test_tuned_cutoff_applies_to_its_own_class(place: int, target: str, positive: str) -> None:
     """With the cut-off that is named, the probability decides as `predict` does."""
     scoring = make_scorer(f1_score, pos_label=positive)
 

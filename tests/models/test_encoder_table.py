@@ -328,7 +328,7 @@ def test_grids_may_span_the_whole_float_range() -> None:
     assert fast_path.model.decision == 1  # the first is right on the grid's numbers
 
 
-def test_models_without_halves_are_not_evaluated() -> None:
+def test_models_without_a_separate_encoder_are_not_evaluated() -> None:
     fast_path = FastPath.find(Whole(LOGISTIC), SCHEMA)
     assert (fast_path.model, fast_path.setup_rows) == (None, 0)
     assert "does not part" in fast_path.reason

@@ -116,7 +116,7 @@ def test_pipelines_that_pass_on_frames_are_tabulated() -> None:
     check(model)
 
 
-def test_searches_and_pipelines_in_pipelines() -> None:
+def test_nested_searches_and_pipelines_are_tabulated() -> None:
     inner = make_pipeline(encoder(), "passthrough", LogisticRegression(max_iter=1000))
     search = GridSearchCV(inner, {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(TRAIN, Y)
     check(search)

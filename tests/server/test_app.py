@@ -203,7 +203,7 @@ def _alone(recourse: Recourse) -> list[lw.RecoursePlan]:
     return [recourse.recommend(frame([row]))[0] for row in states(6)]
 
 
-def test_health_and_the_model_card(client: Client, service: Service) -> None:
+def test_health_and_model_card_describe_the_service(client: Client, service: Service) -> None:
     assert client.get("/health").json() == {"status": "ok", "version": lw.__version__, "pending": 0}
     assert client.request("HEAD", "/health").status_code == 200
     card = client.get("/v1/model").json()

@@ -170,7 +170,7 @@ def _regroup(column: pd.Series[Any], groups: Mapping[str, str]) -> pd.Series[Any
 
 
 def _levels(amounts: pd.Series[Any]) -> pd.Series[Any]:
-    """Call an amount none, low or high; the line between low and high is the median of the positive ones."""
+    """Bin amounts into none, low and high, split at the median of the positive ones."""
     line = float(amounts[amounts > 0].median())
     level = (amounts > 0).astype(np.int64) + (amounts > line)
     return level.map(dict(enumerate(CAPITAL)))

@@ -292,7 +292,7 @@ class AuditorPages:
         return _file(content, name)
 
     def _asked(self, request: Request) -> tuple[Question, Groups] | None:
-        """Return the question and the groups to choose from; None without permission."""
+        """Return the audit's parameters and the groups to choose from; None without permission."""
         if not self._may_enter(request):
             return None
         groups = groups_of(self.service)

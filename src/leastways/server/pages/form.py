@@ -256,7 +256,7 @@ def weight_of(ease: int) -> float:
 
 
 def _accepted(entry: Entry) -> Any:
-    """Return the range of a entry as `Preferences` take it. An empty list is a lock, not a range."""
+    """Return the range of an entry as `Preferences` take it. An empty list is a lock, not a range."""
     if entry.accepted:
         return list(entry.accepted)
     bounds = (entry.low, entry.high)
