@@ -132,8 +132,18 @@ class CostModel:
         preferences: Sequence[Preferences | None],
     ) -> Belief:
         """Draw `n_samples` preferences for each person, as far as they did not state them; equal weights."""
+        _, stated = self._stated(people, preferences)
+        return self._draw(people, stated, keys, n_samples, preferences)
+
+    def _draw(
+        self,
+        people: Encoded,
+        stated: PreferenceTables,
+        keys: Keys,
+        n_samples: int,
+        preferences: Sequence[Preferences | None],
+    ) -> Belief:
         P, F = people.codes.shape
-        stated = preference_tables(self.schema, levels_of(self.schema.features, people), people.codes, preferences)
         changeable = self._changeable(people, stated)
         alpha = stated.alpha
         if self.distribution.alpha is not None:
@@ -167,11 +177,22 @@ class CostModel:
         With `satisfied_below` the objective is the share of samples served below that cost, and EMC breaks ties.
         `cells` is room for the cells [rows, n_samples]; given again for the next people, its memory is used again.
         """
+        known, stated = self._stated(people, belief.preferences)
+        return self._tables(people, known, stated, belief, uncovered_cost, satisfied_below, cells)
+
+    def _tables(
+        self,
+        people: Encoded,
+        known: Sequence[NDArray[np.float64]],
+        stated: PreferenceTables,
+        belief: Belief,
+        uncovered_cost: float,
+        satisfied_below: float | None,
+        cells: NDArray[np.float64] | None,
+    ) -> CostSamples:
         schema, M = self.schema, belief.n_samples
         (P, F), V = people.codes.shape, int(schema.offsets[-1])
-        known = levels_of(schema.features, people)
         levels = finite(schema.features, known)
-        stated = preference_tables(schema, known, people.codes, belief.preferences)
         changeable = self._changeable(people, stated)
         open_to = np.where(stated.has_editable[:, None], stated.editable, changeable) & changeable
         editors, n_editors = np.empty((P, F, M), np.int32), np.zeros((P, F), np.int64)
@@ -196,7 +217,7 @@ class CostModel:
             step_at=np.inf if satisfied_below is None else float(satisfied_below),
         )
         cache = _empty_cache(P, V, M, self.room_for_cells(P, M) if cells is None else cells)
-        space = space_of(schema, people, open_to, stated.accepted, stated.given)
+        space = space_of(schema, people, open_to, stated.accepted, stated.given, known)
         return CostSamples(Tables(space, draws, objective, cache), offered_values(schema, people))
 
     def sample(
@@ -210,8 +231,16 @@ class CostModel:
         cells: NDArray[np.float64] | None = None,
     ) -> CostSamples:
         """Draw preferences and lay out their cost samples: `draw`, then `tables`."""
-        belief = self.draw(people, keys, n_samples, preferences)
-        return self.tables(people, belief, uncovered_cost, satisfied_below, cells)
+        known, stated = self._stated(people, preferences)
+        belief = self._draw(people, stated, keys, n_samples, preferences)
+        return self._tables(people, known, stated, belief, uncovered_cost, satisfied_below, cells)
+
+    def _stated(
+        self, people: Encoded, preferences: Sequence[Preferences | None]
+    ) -> tuple[list[NDArray[np.float64]], PreferenceTables]:
+        """Return the values of people's grids, by feature, and their preferences as arrays."""
+        known = levels_of(self.schema.features, people)
+        return known, preference_tables(self.schema, known, people.codes, preferences)
 
     def _changeable(self, people: Encoded, stated: PreferenceTables) -> NDArray[np.bool_]:
         """Mark the features that each person may change, [P, F]: not fixed, not missing, not locked."""

@@ -18,9 +18,11 @@ def space_of(
     changeable: NDArray[np.bool_],  # [P, F] features that each person may change
     accepted: NDArray[np.bool_] | None = None,  # [P, V] values that each person accepts; None: all
     given: NDArray[np.float64] | None = None,  # [P, V] costs each person stated; an infinite one rules a value out
+    levels: Sequence[NDArray[np.float64]] | None = None,  # what `levels_of` returns for these people, if known
 ) -> Space:
     """Compile the permitted values of a chunk of people (in direction, accepted, not excluded) and the rules."""
-    levels, used = levels_of(schema.features, people), slots_used(schema.features, people)
+    levels = levels_of(schema.features, people) if levels is None else levels
+    used = slots_used(schema.features, people)
     offered = offered_values(schema, people)
     costs = np.full(offered.shape, np.nan) if given is None else given
     allowed = permitted_values(

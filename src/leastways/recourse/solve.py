@@ -97,13 +97,12 @@ class Solver:
 
     def _samples(self, rows: NDArray[np.intp], evaluate: PeopleEvaluator, room: NDArray[np.float64]) -> CostSamples:
         """Return the cost samples of some people: by the belief that was given, or drawn."""
-        if self.belief is None:
-            stated = [self.applicants.preferences[row] for row in rows]
-            belief = self.cost_model.draw(evaluate.people, self.keys[rows], self.settings.n_costs, stated)
-        else:
-            belief = self.belief.take(rows)
-        settings = self.settings
-        return self.cost_model.tables(evaluate.people, belief, settings.uncovered_cost, settings.satisfied, room)
+        model, people, settings = self.cost_model, evaluate.people, self.settings
+        objective = settings.uncovered_cost, settings.satisfied
+        if self.belief is not None:
+            return model.tables(people, self.belief.take(rows), *objective, room)
+        stated = [self.applicants.preferences[row] for row in rows]
+        return model.sample(people, self.keys[rows], settings.n_costs, stated, *objective, room)
 
 
 def belief_about(belief: Belief, applicants: Applicants, keys: Keys, settings: Settings) -> Belief:
