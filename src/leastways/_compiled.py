@@ -59,8 +59,10 @@ def _drop_stale_machine_code(folder: Path) -> None:
     old code: wrong results after an update, with nothing to show for it. And while one process writes over the code of
     another release of numba, a second one may read what is still the old.
     """
-    units = [unit.stat() for unit in sorted(Path(__file__).parent.rglob("*kernels.py"))]
-    sources = [(unit.st_mtime_ns, unit.st_size) for unit in units]
+    here = Path(__file__)
+    units = {unit.relative_to(here.parent).as_posix(): unit.stat() for unit in here.parent.rglob("*kernels.py")}
+    units[here.name] = here.stat()
+    sources = sorted((name, unit.st_mtime_ns, unit.st_size) for name, unit in units.items())
     made_of = repr((numba.__version__, sources))
     stamp = folder / "kernel-sources.txt"
     with suppress(OSError):  # a folder that cannot be written to keeps what is in it

@@ -48,7 +48,7 @@ def total(lanes: Lanes) -> float:
 
 
 class _LanesType(types.Type):
-    """What numba calls a value of 8 lanes."""
+    """The numba type of a value of 8 lanes."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")

@@ -102,11 +102,11 @@ def costs_of(schema: lw.Schema, frame: pd.DataFrame, states: pd.DataFrame, quant
     """Return the total log-percentile shift of states of the first person."""
     person = schema.encode(frame.loc[[1]])
     cost_model = CostModel.fit(schema, CostDistribution(), frame)
-    t = cost_model.sample(person, keys_of_rows(person.content(), 0), 1, [None]).tables
+    t = cost_model.sample(person, keys_of_rows(person.content(), 0), 1, [None]).space
     shift = PercentileShift.fit(schema, schema.encode(frame), quantile).of(t)[0]  # type: ignore[arg-type]
     codes = schema.encode_options(states, person, np.zeros(len(states), np.intp))
     assert (codes >= 0).all()
-    return np.asarray(shift[t.space.offsets[:-1] + codes].sum(axis=1))
+    return np.asarray(shift[t.offsets[:-1] + codes].sum(axis=1))
 
 
 def test_the_people_and_the_coefficients_are_the_published_ones(frame: pd.DataFrame, model: LogisticRegression) -> None:

@@ -129,7 +129,7 @@ def test_own_rule_comes_through_yaml_and_reads_as_words() -> None:
     assert schema.rules == (AtLeastOneOf(CONDITIONS),)
     assert "- {at_least_one_of: {b: [y, z], d: {max: 1}}}" in schema.to_yaml()
     assert lw.Schema.from_yaml(schema.to_yaml()) == schema
-    assert "at least one of these: b is &#x27;y&#x27; or &#x27;z&#x27;, and d is at most 1" in schema._repr_html_()
+    assert "at least one of these: b is &#39;y&#39; or &#39;z&#39;, and d is at most 1" in schema._repr_html_()
     with pytest.raises(SchemaError, match=r"rule 1: there is no feature 'bb'\. Did you mean 'b'\?"):
         lw.Schema(FEATURES).update(rules=[AtLeastOneOf({"bb": "x"})])
     with pytest.raises(SchemaError, match=r"unknown key 'at_least_one'.*Did you mean 'at_least_one_of'\?"):

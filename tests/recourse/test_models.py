@@ -137,7 +137,7 @@ def test_disagreement_of_predict_and_probability_is_warned_of_at_fit() -> None:
     model = pipeline(Strict()).fit(TRAIN, YES.astype(int))
     with pytest.warns(RuntimeWarning, match=r"Pipeline: predict\(\) and predict_proba\(\) disagree on") as caught:
         told = recourse(model)
-    assert caught[0].filename.endswith("bank.py")  # where `fit` was called
+    assert caught[0].filename.endswith("bank_people.py")  # where `fit` was called
     quiet = recourse(pipeline().fit(TRAIN, YES.astype(int)))
     plans = told.recommend(refused())
     assert plans.summary["queries"].sum() == plans.settings["model_rows"]

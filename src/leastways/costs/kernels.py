@@ -37,7 +37,7 @@ TIE = 1e-6
 
 
 class Draws(NamedTuple):
-    """What each person's cost functions were drawn to be, and what their cells follow from."""
+    """Preferences of each person's cost samples, from which the costs follow."""
 
     keys: NDArray[np.uint64]  # [P]
     slots: NDArray[np.int64]  # [V] which random draws a slot has
@@ -51,7 +51,7 @@ class Draws(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """What a sample counts: slope * bounded cost, plus `step` if the cost is not below `step_at`."""
+    """The objective of one sample: slope * bounded cost, plus `step` if the cost is not below `step_at`."""
 
     weights: NDArray[np.float64]  # [P, M], summing to 1
     uncovered_cost: float
@@ -72,7 +72,7 @@ class Cache(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What the kernels know of a chunk of people."""
+    """All inputs of cost kernels for a chunk of people."""
 
     space: Space
     draws: Draws
@@ -155,7 +155,7 @@ def list_editors(
 
 @lean
 def linear_mean(i: int, j: int, used: int) -> float:
-    """Steps from place i to place j over the steps available on that side."""
+    """Return the steps from code i to code j as a share of the steps available on that side."""
     return (j - i) / (used - 1 - i) if j > i else (i - j) / i
 
 
@@ -219,13 +219,13 @@ def bounded(cost: float, ceiling: float) -> float:
 
 @lean
 def scaled(cost: float, ceiling: float, slope: float, step: float, step_at: float) -> float:
-    """Return what one sample counts in the objective: its bounded cost, or whether it is satisfied, or a mixture."""
+    """Return the objective of one sample: its bounded cost, whether it is satisfied, or a mixture."""
     return slope * bounded(cost, ceiling) + (step if cost >= step_at else 0.0)
 
 
 @lean
 def top_of(t: Tables) -> float:
-    """Return what a sample that no option serves counts in the objective."""
+    """Return the objective of a sample for which no option is possible."""
     return float(t.objective.slope * (t.objective.uncovered_cost + TIE) + t.objective.step)
 
 
@@ -328,7 +328,7 @@ def may_gain(t: Tables, p: int, codes: NDArray[np.int32], lowest: NDArray[np.flo
 
 @lean
 def objective_costs(t: Tables, p: int, codes: NDArray[np.int32], out: NDArray[np.float64]) -> None:
-    """Write what one state counts in the objective under every sample: codes [F] in, out [M] written.
+    """Write the objective of one state under every sample: codes [F] in, out [M] written.
 
     Almost every state worth a look changes at most four features; those take one pass.
     """

@@ -115,7 +115,7 @@ def _repair_clause(space: Space, p: int, k: int, codes: NDArray[np.int32], state
 
 @lean
 def _repair_link(space: Space, p: int, link: int, codes: NDArray[np.int32]) -> None:
-    """Move the required feature just far enough; if nothing is far enough, undo the move that demands it."""
+    """Move the required feature as little as the link demands; if that is impossible, undo the move that demands it."""
     rules, offsets, choices, start = space.rules, space.offsets, space.choices[p], space.start[p]
     b = rules.link_requires[link]
     before = codes[b]
@@ -140,7 +140,7 @@ def repair(
     codes: NDArray[np.int32],  # [F] changed in place
     state: np.uint64,
 ) -> tuple[np.uint64, bool]:
-    """Try to bring a proposal inside the rules; the answer says whether it is there."""
+    """Repair rule violations of a proposal; return whether none is left."""
     rules, start = space.rules, space.start[p]
     for _ in range(_REPAIRS):
         broken = False
@@ -168,7 +168,7 @@ def repair(
     return state, meets_rules(space, p, codes)
 
 
-# Which of many states a person may be led to: every value permitted, no rule broken.
+# Whether states are permitted: every value permitted, no rule broken.
 
 
 @lean

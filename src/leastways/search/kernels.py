@@ -29,7 +29,7 @@ def nearest_two(
     second: NDArray[np.float64],  # [M] written
     owner: NDArray[np.int32],  # [M] written: who holds the lowest, -1 with no members
 ) -> None:
-    """Find each sample's lowest and second-lowest cost over the members, and who holds the lowest."""
+    """Find each sample's lowest and second-lowest cost over the members, and which member has the lowest."""
     for m in range(lowest.shape[0]):
         lowest[m], second[m], owner[m] = top, top, -1
     for o in range(n):
@@ -111,7 +111,7 @@ def choose_from_pool(
     top: float,
     swaps: bool,  # whether to go on from the greedy set
 ) -> NDArray[np.int64]:
-    """Return places of up to N members of the pool that lower EMC most: greedy, then swaps until none helps.
+    """Return up to N positions in the pool that lower EMC most: greedy, then swaps until none helps.
 
     The fall of EMC is submodular, so the greedy set alone reaches at least 1 - 1/e of the largest possible fall; values
     of candidates only fall as others are picked, so a stale one is an upper bound and most need no second look.
@@ -229,7 +229,7 @@ def _best_move(
     paper: bool,
     gains: NDArray[np.float64],  # [N] scratch
 ) -> tuple[float, int, int]:
-    """Find the candidate and the place that lower EMC most: (gain, candidate, place); gain 0 if none does."""
+    """Find the swap that lowers EMC most: (gain, candidate, position); gain 0 if none does."""
     n = walkers.n[w]
     full = n == walkers.members.shape[1]
     best, candidate, place = 0.0, -1, -1
@@ -494,7 +494,7 @@ def describe_sets(
     emc: NDArray[np.float64],  # [P] written: mean cost of the cheapest option over the covered, NaN if none
     satisfied: NDArray[np.float64],  # [P] written: share of samples whose cheapest option costs less than the bound
 ) -> None:
-    """Work out what is reported of each person's options."""
+    """Compute the reported figures of each person's options."""
     M = t.draws.alpha.shape[1]
     row, lowest, cheapest, ranked = np.empty(M), np.empty(M), np.empty(M), np.empty(M)
     owner = np.empty(M, np.int64)

@@ -26,7 +26,7 @@ GROWTH = 3  # most states that one step adds before it takes one away
 
 
 class Heaps(NamedTuple):
-    """A binary heap of states for each search, all in the same arrays, by the least cost of what may come from them.
+    """A binary heap of states for each search, all in the same arrays, by a lower bound on what follows.
 
     Only costs and slots move; a state stays in its slot. The slots of a heap are always a permutation: those behind
     the heap's end are free.
@@ -230,7 +230,7 @@ def slot_costs(
 
 @lean
 def _place(asked: Asked, p: int, codes: NDArray[np.int32]) -> int:
-    """Return where in the hash table this state of person p is, or the empty place where it belongs."""
+    """Return the slot of this state of person p in the hash table, or the empty slot where it belongs."""
     key = keyed(np.uint64(p), codes.shape[0])
     for f in range(codes.shape[0]):
         key = keyed(key, codes[f])

@@ -15,7 +15,7 @@ Ranks = NDArray[np.signedinteger[Any]]  # 16 bits, or 32 where a grid has more p
 
 
 class Searches(NamedTuple):
-    """What is to be searched: S cost functions of P people. The searches of one person are adjacent."""
+    """The searches to make: S cost functions of P people. The searches of one person are adjacent."""
 
     space: Space
     first: NDArray[np.int64]  # [P + 1] where each person's searches begin
@@ -109,7 +109,7 @@ def write_state(
 
 @lean
 def _paid(alternatives: Alternatives, s: int, place: int, rank: int) -> float:
-    """Return the cost of this rank of the open feature at `place`."""
+    """Return the cost of this rank of the open feature at position `place`."""
     return alternatives.cost[s, alternatives.first[s, place] + rank - 1] if rank > 0 else 0.0
 
 

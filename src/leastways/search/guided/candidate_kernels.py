@@ -39,7 +39,7 @@ _LESS_PATIENCE = 2  # the same where no answer so far tells one no from another
 
 @lean
 def _sum_needs(lowest: NDArray[np.float64], weights: NDArray[np.float64], aim: bool, need: NDArray[np.float64]) -> None:
-    """Write the running sum of how badly samples are served: by weight, the square of what they count now."""
+    """Write the running sum of how badly samples are served: by weight, the square of their present objective."""
     heaviest = 0.0
     for m in range(weights.shape[0]):
         heaviest = max(heaviest, weights[m])
@@ -58,7 +58,7 @@ def _windows(g: Archive, s: Scratch) -> int:
 
 @lean
 def _next_window(g: Archive, p: int, s: Scratch) -> int:
-    """Return the first sample of the window whose turn it is: each gets its turn, so that no sample is overlooked."""
+    """Return the first sample of the next window: windows take turns, so that no sample is overlooked."""
     S = s.need.shape[0]
     first = min(g.window[p] * S, g.lowest.shape[1] - S)
     g.window[p] = (g.window[p] + 1) % _windows(g, s)
@@ -138,7 +138,7 @@ def _make_candidates(
 def _estimate(
     t: Tables, net: SharedNet, g: Archive, p: int, present: float, codes: NDArray[np.int32], s: Scratch
 ) -> float:
-    """Return the estimated log-odds of a state; `present` is what the shared surrogate says of the person."""
+    """Return the estimated log-odds of a state; `present` is the shared surrogate's estimate for the person."""
     estimate = g.present[p] + effect_of(t, p, g.own_effect[p], codes)
     if s.hidden.shape[0] > 0:
         estimate += shared_log_odds(t, net, p, codes, s.hidden) - present
@@ -257,7 +257,7 @@ def ask_guided(
 
 @lean
 def _nearness(odds: float) -> float:
-    """Return the weight of an answer in the regression: the boundary is what matters."""
+    """Return the weight of an answer in the regression: highest at the decision boundary."""
     return 1.0 / (1.0 + 0.25 * odds * odds)
 
 
@@ -265,7 +265,7 @@ def _nearness(odds: float) -> float:
 def _take_answer(
     t: Tables, net: SharedNet, g: Archive, p: int, s: Scratch, codes: NDArray[np.int32], present: float, accepted: bool
 ) -> None:
-    """Note the newest answer (its odds are in place): learn from it, and lower what it serves better."""
+    """Record the newest answer (its odds are set): learn from it, and lower the costs that it improves."""
     a = g.n_asked[p]
     copy(codes, g.asked[p, a])
     g.shared[p, a] = 0.0
@@ -296,7 +296,7 @@ def tell_guided(
     shared_effect: NDArray[np.float64],  # [P, V]
     threshold: float,
 ) -> None:
-    """Take the answers: lower what accepted states serve better, and learn."""
+    """Record answers: lower the costs that accepted states improve, and learn."""
     row = 0
     while row < people.shape[0]:
         p = people[row]
@@ -319,11 +319,11 @@ def tell_guided(
         g.spread[p] = max(math.sqrt(error / total), LEAST_SPREAD)
 
 
-# What guided search keeps for each person, and the memory of states it has asked about.
+# What guided search records of each person, and the set of states it has asked about.
 
 
 class Parts(NamedTuple):
-    """Which parts of guided search are on; all of them, but to measure what each is worth."""
+    """Parts of guided search that are switched on; all of them, except to measure one."""
 
     first_moves: bool  # begin with single moves
     aim: bool  # at samples that are badly served; else at any
@@ -335,7 +335,7 @@ class Parts(NamedTuple):
 
 
 class Archive(NamedTuple):
-    """What guided search knows of each person."""
+    """All that guided search has recorded of each person."""
 
     parts: Parts
 

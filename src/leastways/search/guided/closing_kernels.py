@@ -40,7 +40,7 @@ def _steps(t: Tables, p: int, codes: NDArray[np.int32]) -> int:
 
 @compiled
 def smallest_changes(t: Tables, p: int, states: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the places of those states [A, F] for which no other state asks for less, in their order.
+    """Return the positions of the states [A, F] for which no other state asks for less, in their order.
 
     A larger change can be the cheaper one under some cost functions by their noise alone. No person is asked for
     more where less is accepted, and what is chosen for noise does not hold for other cost functions.

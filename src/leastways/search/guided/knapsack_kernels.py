@@ -70,7 +70,7 @@ def percentile_step(t: Tables, p: int, f: int, j: int) -> float:
 
 @lean
 def mean_costs(t: Tables, p: int, codes: NDArray[np.int32], first: int, out: NDArray[np.float64]) -> None:
-    """Write what a state counts in the objective under S samples from `first` on (out [S]), without the noise."""
+    """Write the objective of a state under S samples from `first` on (out [S]), without the noise."""
     S = out.shape[0]
     fill(out, 0.0)
     for f in range(codes.shape[0]):
@@ -139,7 +139,7 @@ def list_best(
     effect: NDArray[np.float64],  # [V]
     items: Items,
 ) -> None:
-    """Write the best effect from the person's own value up to each other: it tells the nearest that is enough."""
+    """Write the best effect from the person's own value up to each other: from it follows the nearest that suffices."""
     choices, n_choices = t.space.choices[p], t.space.n_choices[p]
     for f in range(n_choices.shape[0]):
         v, n, own = t.space.offsets[f], n_choices[f], t.space.start[p, f]
@@ -258,7 +258,7 @@ def knapsack(
 
 @lean
 def _nearest_below(best_to: NDArray[np.float64], n_below: int, least: float) -> int:
-    """Return the place of the nearest value below the person's own whose effect is at least `least`, or -1."""
+    """Return the position of the nearest value below the person's own whose effect is at least `least`, or -1."""
     low, high = -1, n_below - 1
     while low < high:  # the best so far rises as places fall
         middle = low + (high - low + 1) // 2
@@ -271,7 +271,7 @@ def _nearest_below(best_to: NDArray[np.float64], n_below: int, least: float) -> 
 
 @lean
 def _nearest_above(best_to: NDArray[np.float64], n_below: int, least: float) -> int:
-    """Return the place of the nearest value above the person's own whose effect is at least `least`, or -1."""
+    """Return the position of the nearest value above the person's own whose effect is at least `least`, or -1."""
     low, high = n_below, best_to.shape[0]
     while low < high:
         middle = (low + high) // 2

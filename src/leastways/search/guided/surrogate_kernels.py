@@ -150,7 +150,7 @@ def tabulate(
     weights: NDArray[np.float64],  # [D]
     effect: NDArray[np.float64],  # [V] written: estimated change of the log-odds by moving to a slot
 ) -> None:
-    """Write what each single move is estimated to add to the log-odds."""
+    """Write the estimated change of the log-odds by each single move."""
     for f in range(t.space.ordered.shape[0]):
         known = columns[f + 1] > columns[f]
         for j in range(t.space.used[p, f]):
@@ -186,7 +186,7 @@ def chance(log_odds: float, spread: float) -> float:
 
 
 class SharedNet(NamedTuple):
-    """The weights. No hidden units: nothing was learned, and everything it says is 0."""
+    """Weights of the shared surrogate; without hidden units nothing was learned, and its estimates are 0."""
 
     columns: NDArray[np.int64]  # [F + 1] where each feature's inputs begin
     centre: NDArray[np.float64]  # [F] of ordered features' values
@@ -205,7 +205,7 @@ def _add(row: NDArray[np.float64], by: float, out: NDArray[np.float64]) -> None:
 
 @lean
 def _enter(t: Tables, net: SharedNet, p: int, f: int, j: int, sign: float, out: NDArray[np.float64]) -> None:
-    """Add (or take away) what feature f at code j sends to the hidden units."""
+    """Add (or subtract) the input of feature f at code j to the hidden units."""
     if out.shape[0] == 0:  # nothing was learned, and there are no rows to read
         return
     k = net.columns[f]
