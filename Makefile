@@ -52,7 +52,7 @@ bare-check:
 # Tests whose own tools work with such old releases. Warnings of these are no errors; torch and dice-ml are left out.
 LOWEST_TESTS = tests/costs tests/evaluation tests/study tests/recourse tests/baselines/test_face.py tests/cli/test_schema.py \
   $(addprefix tests/search/test_,loop.py oracle.py rest.py) $(addprefix tests/models/test_,encoder_table.py estimator.py) \
-  $(addprefix tests/batch/test_,folder.py sources.py) $(addprefix tests/server/,test_api.py test_jobs.py pages/test_person.py)
+  $(addprefix tests/batch/test_,manifest.py sources.py) $(addprefix tests/server/,test_app.py test_jobs.py pages/test_person.py)
 lowest:          ## install the oldest releases that pyproject.toml allows, and use them
 	rm -rf build/lowest && $(PYTHON) -m venv build/lowest
 	build/lowest/bin/python -m pip install --quiet --constraint tests/install/lowest.txt \
