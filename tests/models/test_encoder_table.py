@@ -64,6 +64,7 @@ class Halves:
         return Split(self.encode, (self.decide,), (self,))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**16), st.integers(1, 12), st.booleans())
 def test_gathered_rows_are_the_encoder_s(seed: int, n_people: int, sparse: bool) -> None:

@@ -216,6 +216,7 @@ def with_workers() -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", with_workers())
 def test_results_are_bit_identical_for_any_number_of_workers(name: str) -> None:
     """By default, forests add up trees in the order in which their workers finish."""
