@@ -1,13 +1,11 @@
-"""Wording that all rooms share: lists in sentences, the nearest known name, plain Python values."""
+"""Wording that all rooms share: lists in sentences, and the nearest known name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    pass
 from leastways._values import plain
 
 

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numbers import Real
+from typing import TypeGuard
 
 import numpy as np
 
 from leastways._messages import listed, nearest
 from leastways.errors import SettingError
 
-if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-from numbers import Real
-from typing import TYPE_CHECKING, TypeGuard
-
-if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
-
-_MOST = 10**12  # far more than anybody can wait for, and its sum over a million people is still a 64-bit integer
+_MOST = 10**12  # more than any search takes, and its sum over a million people is still a 64-bit integer
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:

@@ -1,21 +1,10 @@
-"""Single values of tables and settings: as plain Python values, missing or not, numbers or not."""
+"""Single values of tables and settings: as plain Python values, and whether they are missing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pandas as pd
-
-if TYPE_CHECKING:
-    pass
 
 
 def plain(value: Any) -> Any:
