@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from leastways._lazy import lazy_names
+
 if TYPE_CHECKING:
     from leastways import audit, batch, datasets, evaluation, report, study, testing
     from leastways.baselines import ActionableRecourse, Dice, Face
@@ -55,7 +57,6 @@ _HOMES = {
     "search": ("COLS", "PCOLS", "Guided", "LocalSearch", "RandomSearch", "Searcher", "register_searcher"),
 }
 _ROOMS = ("audit", "datasets", "evaluation", "batch", "report", "study", "testing")
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "COLS",
@@ -111,14 +112,11 @@ __all__ = [
 ]
 
 
+_public_name = lazy_names(__name__, _HOMES)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"leastways.{name}")
-    if name in _HOME_OF:
-        value = getattr(import_module(f"leastways.{_HOME_OF[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'leastways' has no attribute {name!r}")
+    return import_module(f"leastways.{name}") if name in _ROOMS else _public_name(name)
 
 
 def __dir__() -> list[str]:

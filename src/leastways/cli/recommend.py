@@ -430,7 +430,7 @@ class BatchOptions:
 
     @staticmethod
     def _instead(certify: bool) -> str:
-        """Return which files would do; a table has no columns for certificates."""
+        """Return the kinds of files that can be written; a table has no columns for certificates."""
         return "a .json file, or any file with --report" if certify else "a .json, .csv or .parquet file"
 
     def check_groups(self, train: pd.DataFrame, schema: Schema) -> None:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leastways._extras import require
+from leastways._lazy import lazy_names
+from leastways.errors import Busy, DatabaseDown, InputRefused, NotFound, RefinementLimit, Superseded, TimedOut
 
 for _module in ("sqlalchemy", "alembic", "fastapi"):
     require(_module, "server", "The service")
 
 if TYPE_CHECKING:
-    from leastways.errors import (
-        Busy,
-        DatabaseDown,
-        InputRefused,
-        NotFound,
-        RefinementLimit,
-        Superseded,
-        TimedOut,
-    )
     from leastways.server.answers import (
         Answer,
         Applicant,
@@ -39,18 +31,16 @@ if TYPE_CHECKING:
 
 # Where each name lives. They load on first use: `leastways keys list` needs no web framework.
 _HOMES = {
-    "errors": ("Busy", "DatabaseDown", "InputRefused", "NotFound", "RefinementLimit", "Superseded", "TimedOut"),
-    "server.answers": ("Answer", "Applicant", "Choice", "Issued", "JobState", "Pending"),
-    "server.app": ("check_exposure", "create_app", "open_socket", "run"),
-    "server.config": ("EXAMPLE", "Limits", "ServiceConfig", "read_config"),
-    "server.database": ("days_ago", "open_engine", "upgrade_database", "with_driver_message"),
-    "server.keys": ("SCOPES", "KeyStore"),
-    "server.pages": ("DEMO_TEXTS", "add_index"),
-    "server.service": ("Service",),
-    "server.solving": ("Replay", "replay"),
-    "server.store": ("Store",),
+    "answers": ("Answer", "Applicant", "Choice", "Issued", "JobState", "Pending"),
+    "app": ("check_exposure", "create_app", "open_socket", "run"),
+    "config": ("EXAMPLE", "Limits", "ServiceConfig", "read_config"),
+    "database": ("days_ago", "open_engine", "upgrade_database", "with_driver_message"),
+    "keys": ("SCOPES", "KeyStore"),
+    "pages": ("DEMO_TEXTS", "add_index"),
+    "service": ("Service",),
+    "solving": ("Replay", "replay"),
+    "store": ("Store",),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "DEMO_TEXTS",
@@ -89,12 +79,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'leastways.server' has no attribute {name!r}")
-    value = getattr(import_module(f"leastways.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
